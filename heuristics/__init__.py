@@ -1,0 +1,1 @@
+"""Generic search hosts: dispatching, local search, tabu search, and their results."""

@@ -1,0 +1,1 @@
+"""The outside world: command line, plots, and other solvers and toolkits."""

@@ -1,0 +1,11 @@
+"""What the integrations offer, through the same hooks as any plugin."""
+
+from __future__ import annotations
+
+from l2s_plugin.hookspecs import hookimpl
+from l2s_plugin.specs import RendererSpec
+
+
+@hookimpl
+def l2s_renderers() -> list[RendererSpec]:
+    return []

@@ -1,0 +1,91 @@
+"""Job-shop scheduling with pluggable, learnable move selection: the core and the plugin API.
+
+Everything public is reachable from here and loaded on first use, so that importing the package stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from l2s_plugin import bounds, generate, stop
+    from l2s_plugin.errors import L2SError
+    from l2s_plugin.evaluator import Evaluation, Evaluator
+    from l2s_plugin.hookspecs import hookimpl, hookspec
+    from l2s_plugin.instance import Instance
+    from l2s_plugin.loader import load, save
+    from l2s_plugin.registry import Registry, default_registry
+    from l2s_plugin.schedule import Schedule
+    from l2s_plugin.specs import (
+        DispatchingRuleSpec,
+        InstanceFormatSpec,
+        NeighbourhoodSpec,
+        PolicySpec,
+        RendererSpec,
+        SelectorSpec,
+    )
+    from l2s_plugin.verify import verify
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "DispatchingRuleSpec": "specs",
+    "Evaluation": "evaluator",
+    "Evaluator": "evaluator",
+    "Instance": "instance",
+    "InstanceFormatSpec": "specs",
+    "L2SError": "errors",
+    "NeighbourhoodSpec": "specs",
+    "PolicySpec": "specs",
+    "Registry": "registry",
+    "RendererSpec": "specs",
+    "Schedule": "schedule",
+    "SelectorSpec": "specs",
+    "bounds": "",
+    "default_registry": "registry",
+    "generate": "",
+    "hookimpl": "hookspecs",
+    "hookspec": "hookspecs",
+    "load": "loader",
+    "save": "loader",
+    "stop": "",
+    "verify": "verify",
+}
+
+__all__ = [
+    "DispatchingRuleSpec",
+    "Evaluation",
+    "Evaluator",
+    "Instance",
+    "InstanceFormatSpec",
+    "L2SError",
+    "NeighbourhoodSpec",
+    "PolicySpec",
+    "Registry",
+    "RendererSpec",
+    "Schedule",
+    "SelectorSpec",
+    "bounds",
+    "default_registry",
+    "generate",
+    "hookimpl",
+    "hookspec",
+    "load",
+    "save",
+    "stop",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOME[name]
+    value = getattr(import_module(f"{__name__}.{home}"), name) if home else import_module(f"{__name__}.{name}")
+    globals()[name] = value  # also over the submodule of the same name, such as `verify`
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,56 @@
+"""Everything this project raises on purpose derives from `L2SError`: one line, meant for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class L2SError(Exception):
+    """Base of all errors a user can cause; the command line prints it and exits with code 2."""
+
+
+class InstanceError(L2SError):
+    """An instance that makes no sense (negative duration, unknown machine, no operations, ...)."""
+
+
+class InstanceFormatError(L2SError):
+    """A file that is not what its format promises; the message names file, line and expectation."""
+
+
+class ScheduleError(L2SError):
+    """A schedule that does not fit its instance or violates one of its constraints."""
+
+
+class CyclicOrderError(ScheduleError):
+    """Machine orders that wait for each other: no schedule can follow them."""
+
+
+class PluginError(L2SError):
+    """A plugin that cannot be loaded or that broke its contract; names plugin, hook and argument."""
+
+
+class UnknownNameError(L2SError):
+    """A name nobody offers; the message lists close matches and failed plugins."""
+
+
+class MissingExtraError(L2SError):
+    """An optional dependency is not installed; the message names the extra to install."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], note: str = "") -> UnknownNameError:
+    """Build the error for an unknown `name`, with close matches or else everything that is known."""
+    known = sorted(known)
+    close = get_close_matches(name, known, n=3, cutoff=0.6)
+    if close:
+        hint = f"did you mean {' or '.join(close)}?"
+    elif len(known) <= 20:
+        hint = f"known: {', '.join(known) or 'none'}"
+    else:
+        hint = f"{len(known)} names are known"
+    return UnknownNameError(f"unknown {kind} {name!r}; {hint}{note}")
+
+
+def missing_extra(package: str, extra: str) -> MissingExtraError:
+    """Build the error for an optional dependency that is not installed."""
+    return MissingExtraError(f"{package} is not installed; run: pip install 'l2s-plugin[{extra}]'")

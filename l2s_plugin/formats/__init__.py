@@ -1,0 +1,1 @@
+"""Instance files, one module per format."""

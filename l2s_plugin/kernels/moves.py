@@ -1,0 +1,241 @@
+"""Moves: take operation u out of its machine order and put it right after v, or v right before u.
+
+u stands before v on their machine; an adjacent swap is the special case v = machine_succ[u]. Both kinds are one
+thing seen from two sides: a backward move is a forward move in the reversed graph, where predecessors and
+successors, ends and tails change places. The functions below are written for the forward case and called with the
+roles exchanged for the other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.kernels.compile import kernel
+from l2s_plugin.kernels.state import update_ends, update_tails
+
+Int32 = NDArray[np.int32]
+Operations = NDArray[np.uint32]
+
+
+class Moves(NamedTuple):
+    """Candidate moves in rows; only the first `count` rows that a kernel is told of are valid.
+
+    `u`, `v` are operations of one machine, u before v; `forward` is 1 where u goes right after v, 0 where v goes
+    right before u. `value` is the makespan the move leads to, estimated or exact. `admissible` is 1 where the
+    host allows the move (not tabu, or good enough).
+    """
+
+    u: Operations
+    v: Operations
+    forward: Int32
+    value: Int32
+    admissible: Int32
+
+
+def new_moves(capacity: int) -> Moves:
+    """Room for `capacity` moves."""
+    dtypes = (np.uint32, np.uint32, np.int32, np.int32, np.int32)
+    return Moves(*(np.zeros(capacity, dtype) for dtype in dtypes))
+
+
+MOVES_TYPE = numba.typeof(new_moves(1))
+
+
+@kernel
+def add_move(moves, count, u, v, forward):
+    """Append a move, if there is room; returns the new count."""
+    if count < moves.u.shape[0]:
+        moves.u[count] = u
+        moves.v[count] = v
+        moves.forward[count] = forward
+        count += 1
+    return count
+
+
+@kernel
+def is_feasible(state, u, v, forward):
+    """Whether the move certainly keeps the graph acyclic, O(1).
+
+    u may go behind v unless a path leads from u's job successor s to v (Balas & Vazacopoulos 1998, prop. 2.2).
+    Such a path would make tail[s] >= duration[s] + tail[v], end[s] <= start of v, and s stand before v in the
+    linear order: one of the three broken is proof enough, also with zero durations. False means "not proven".
+    """
+    end, tail, duration, position = state.end, state.tail, state.duration, state.position
+    if forward:
+        s = state.job_succ[u]
+        if s == v:
+            return False
+        return tail[s] < duration[s] + tail[v] or end[s] > end[v] - duration[v] or position[s] > position[v]
+    s = state.job_pred[v]
+    if s == u:
+        return False
+    if s == state.order.shape[0]:
+        return True
+    return end[s] < duration[s] + end[u] or tail[s] > tail[u] - duration[u] or position[s] < position[u]
+
+
+@kernel
+def _estimate(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times):
+    """Longest path through one of the operations moved past each other, with old values for all others.
+
+    Exact for the path it estimates when no head or tail it reads changes: always for adjacent operations
+    (Taillard 1994); a lower bound is not guaranteed for longer insertions (Balas & Vazacopoulos 1998).
+    """
+    last = end[machine_pred[u]]
+    x = u
+    k = 0
+    while x != v:
+        x = machine_succ[x]
+        last = max(end[job_pred[x]], last) + duration[x]
+        times[k] = last
+        k += 1
+    length = max(tail[job_succ[u]], tail[machine_succ[v]]) + duration[u]
+    longest = max(end[job_pred[u]], last) + length
+    while k > 0:
+        k -= 1
+        longest = max(longest, times[k] + max(tail[job_succ[x]], length))
+        length = max(tail[job_succ[x]], length) + duration[x]
+        x = machine_pred[x]
+    return longest
+
+
+@kernel
+def estimate(state, u, v, forward):
+    """Estimated makespan of the neighbour, in time proportional to the operations moved past."""
+    if forward:
+        return _estimate(
+            u, v, state.job_pred, state.job_succ, state.machine_pred, state.machine_succ,
+            state.end, state.tail, state.duration, state.times,
+        )  # fmt: skip
+    return _estimate(
+        v, u, state.job_succ, state.job_pred, state.machine_succ, state.machine_pred,
+        state.tail, state.end, state.duration, state.times,
+    )  # fmt: skip
+
+
+@kernel
+def _relink(u, v, machine_pred, machine_succ):
+    """Take u out and put it right after v."""
+    before, after = machine_pred[u], machine_succ[u]
+    machine_succ[before] = after
+    machine_pred[after] = before
+    after = machine_succ[v]
+    machine_succ[v] = u
+    machine_pred[u] = v
+    machine_succ[u] = after
+    machine_pred[after] = u
+
+
+@kernel
+def _restore_none(state):
+    n = state.order.shape[0]
+    state.machine_pred[n] = n
+    state.machine_succ[n] = n
+
+
+@kernel
+def _repair_forward(state, u, v):
+    """Put u and what follows from it behind v in the linear order, from u's old position on.
+
+    Only the window between the two is touched. Returns False, and changes nothing, when v itself follows from u:
+    the move would close a cycle.
+    """
+    order, position, window = state.order, state.position, state.window
+    job_pred, machine_pred = state.job_pred, state.machine_pred
+    first, last = position[u], position[v]
+    position[u] = -1  # marks what has to go behind v; "none" has position n, never marked
+    delayed = 1
+    window[0] = u
+    for i in range(first + 1, last + 1):
+        x = order[i]
+        if position[job_pred[x]] < 0 or position[machine_pred[x]] < 0:
+            if x == v:
+                for k in range(delayed):
+                    position[window[k]] = -1 - position[window[k]]
+                position[u] = first
+                return False
+            position[x] = -1 - i
+            window[delayed] = x
+            delayed += 1
+    i = first
+    for j in range(first + 1, last + 1):
+        x = order[j]
+        if position[x] >= 0:
+            order[i] = x
+            position[x] = i
+            i += 1
+    for k in range(delayed):
+        order[i] = window[k]
+        position[window[k]] = i
+        i += 1
+    return True
+
+
+@kernel
+def _repair_backward(state, u, v):
+    """Put v and what leads to it before u in the linear order; the mirror image of `_repair_forward`."""
+    order, position, window = state.order, state.position, state.window
+    job_succ, machine_succ = state.job_succ, state.machine_succ
+    first, last = position[u], position[v]
+    position[v] = -1
+    advanced = 1
+    window[0] = v
+    for i in range(last - 1, first - 1, -1):
+        x = order[i]
+        if position[job_succ[x]] < 0 or position[machine_succ[x]] < 0:
+            if x == u:
+                for k in range(advanced):
+                    position[window[k]] = -1 - position[window[k]]
+                position[v] = last
+                return False
+            position[x] = -1 - i
+            window[advanced] = x
+            advanced += 1
+    i = last
+    for j in range(last - 1, first - 1, -1):
+        x = order[j]
+        if position[x] >= 0:
+            order[i] = x
+            position[x] = i
+            i -= 1
+    for k in range(advanced):
+        order[i] = window[k]
+        position[window[k]] = i
+        i -= 1
+    return True
+
+
+@kernel
+def relink(state, u, v, forward):
+    """Change machine order and linear order, not the times; False (and nothing changed) if it closes a cycle."""
+    if forward:
+        back = state.machine_succ[u]
+        _relink(u, v, state.machine_pred, state.machine_succ)
+        _restore_none(state)
+        if _repair_forward(state, u, v):
+            return True
+        _relink(u, back, state.machine_succ, state.machine_pred)
+    else:
+        back = state.machine_pred[v]
+        _relink(v, u, state.machine_succ, state.machine_pred)
+        _restore_none(state)
+        if _repair_backward(state, u, v):
+            return True
+        _relink(v, back, state.machine_pred, state.machine_succ)
+    _restore_none(state)
+    return False
+
+
+@kernel
+def apply(state, u, v, forward):
+    """Make the move and bring ends, tails and makespan up to date; False (and nothing changed) on a cycle."""
+    first, last = state.position[u], state.position[v]
+    if not relink(state, u, v, forward):
+        return False
+    update_ends(state, first)
+    update_tails(state, last)
+    return True

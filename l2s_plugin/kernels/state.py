@@ -1,0 +1,128 @@
+"""The state of a search: a schedule as links and as one linear order, with heads and tails kept up to date.
+
+Every array over operations has one entry more than there are operations: the last one, `n`, stands for "none", with
+duration, end and tail 0, so that no kernel needs to ask whether a neighbour exists. Operations are stored as uint32:
+for a signed index numba tests for negative values, which halves the speed of the innermost loops.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.compile import kernel
+
+Int32 = NDArray[np.int32]
+Operations = NDArray[np.uint32]
+
+
+class State(NamedTuple):
+    """One schedule of one instance, as the kernels see it.
+
+    `end[x]` is the earliest end of operation x, `tail[x]` the longest path from its start to the end of the
+    schedule; `end[x] - duration[x] + tail[x]` is the longest path through x, and equals `makespan[0]` exactly
+    when x is critical.
+    """
+
+    duration: Int32
+    machine: Int32
+    job_pred: Operations
+    job_succ: Operations
+    job_last: Operations  # last operation of each job
+    machine_pred: Operations
+    machine_succ: Operations
+    end: Int32
+    tail: Int32
+    order: Operations  # the operations in one topological order
+    position: Int32  # of each operation in `order`; n for "none"
+    path: Operations  # a critical path, path_length[0] operations
+    path_length: Int32
+    makespan: Int32
+    times: Int32  # room for one number per operation, for kernels' own use
+    window: Operations  # room for one operation per operation, likewise
+    rng: NDArray[np.uint64]
+
+
+def new_state(instance: Instance, seed: int) -> State:
+    """A state without a schedule: call `set_order` next."""
+    n = instance.n_operations
+
+    def times(values: Int32 | int = 0) -> Int32:
+        return np.append(np.broadcast_to(values, n), 0).astype(np.int32)
+
+    def operations(values: Int32 | int = 0) -> Operations:
+        return np.append(np.broadcast_to(values, n), n).astype(np.uint32)
+
+    return State(
+        duration=times(instance.duration),
+        machine=times(instance.machine),
+        job_pred=operations(instance.job_pred),
+        job_succ=operations(instance.job_succ),
+        job_last=(instance.job_offset[1:] - 1).astype(np.uint32),
+        machine_pred=operations(),
+        machine_succ=operations(),
+        end=times(),
+        tail=times(),
+        order=np.zeros(n, np.uint32),
+        position=times(),
+        path=operations(),
+        path_length=np.zeros(1, np.int32),
+        makespan=np.zeros(1, np.int32),
+        times=times(),
+        window=np.zeros(max(n, instance.n_machines) + 1, np.uint32),
+        rng=np.array([seed], np.uint64),
+    )
+
+
+_sample = new_state(Instance.from_jobs([[(0, 1)]]), 0)
+STATE_TYPE = numba.typeof(_sample)
+
+
+@kernel
+def set_order(state, order):
+    """Take over a schedule given as a linear order of all operations that respects the jobs; evaluate it."""
+    n = order.shape[0]
+    last = state.window  # the last operation seen on each machine
+    last[:] = n
+    state.position[n] = n
+    for i in range(n):
+        x = order[i]
+        state.order[i] = x
+        state.position[x] = i
+        before = last[state.machine[x]]
+        state.machine_pred[x] = before
+        state.machine_succ[before] = x
+        state.machine_succ[x] = n
+        last[state.machine[x]] = x
+    state.machine_pred[n] = n
+    state.machine_succ[n] = n
+    update_ends(state, 0)
+    update_tails(state, n - 1)
+
+
+@kernel
+def update_ends(state, start):
+    """Recompute the ends of all operations from position `start` of the linear order on, and the makespan."""
+    duration, job_pred, machine_pred = state.duration, state.job_pred, state.machine_pred
+    end, order = state.end, state.order
+    for i in range(start, order.shape[0]):
+        x = order[i]
+        end[x] = max(end[job_pred[x]], end[machine_pred[x]]) + duration[x]
+    makespan = 0
+    for x in state.job_last:
+        makespan = max(makespan, end[x])
+    state.makespan[0] = makespan
+
+
+@kernel
+def update_tails(state, start):
+    """Recompute the tails of all operations from position `start` of the linear order down to the first."""
+    duration, job_succ, machine_succ = state.duration, state.job_succ, state.machine_succ
+    tail, order = state.tail, state.order
+    for i in range(start, -1, -1):
+        x = order[i]
+        tail[x] = max(tail[job_succ[x]], tail[machine_succ[x]]) + duration[x]

@@ -1,0 +1,224 @@
+"""Finds plugins, keeps what they offer, and says clearly what went wrong with those that failed.
+
+pluggy's own entry-point loader drops the second of two equal entry-point names, stops at the first import error
+and accepts misspelt hooks in silence. This one registers every plugin as `distribution:name`, keeps each
+failure for `l2s plugins` and for error messages, and lets everything else work.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import pluggy
+
+from l2s_plugin import hookspecs
+from l2s_plugin.errors import L2SError, PluginError, unknown_name
+from l2s_plugin.specs import SPECS, Spec
+
+OWN_DISTRIBUTION = "l2s-plugin"
+DISABLE_VARIABLE = "L2S_DISABLE_PLUGINS"
+
+
+@dataclass
+class Plugin:
+    """One plugin: where it comes from, what it offers, and why it failed, if it did."""
+
+    distribution: str
+    name: str
+    version: str = ""
+    offers: list[Spec] = field(default_factory=list)
+    error: str | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.distribution}:{self.name}"
+
+    def as_dict(self) -> dict[str, Any]:
+        offers: dict[str, list[str]] = {}
+        for spec in self.offers:
+            offers.setdefault(spec.kind, []).append(spec.name)
+        return {
+            "distribution": self.distribution,
+            "name": self.name,
+            "version": self.version,
+            "offers": offers,
+            "error": self.error,
+        }
+
+
+class Registry:
+    """The plugins of one process and the names they offer."""
+
+    def __init__(self) -> None:
+        self.plugins: list[Plugin] = []
+        self._manager = pluggy.PluginManager(hookspecs.PROJECT)
+        self._manager.add_hookspecs(hookspecs)
+        self._owners: dict[tuple[str, str], list[tuple[Plugin, Spec]]] = {}
+
+    @classmethod
+    def discover(cls) -> Registry:
+        """Load every installed plugin that `L2S_DISABLE_PLUGINS` does not switch off."""
+        registry = cls()
+        disabled = {word.strip() for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
+        found = sorted(entry_points(group=hookspecs.PROJECT), key=_own_first)
+        for entry_point in dict.fromkeys(found):
+            registry._load(entry_point, disabled)
+        return registry
+
+    def _load(self, entry_point: EntryPoint, disabled: set[str]) -> None:
+        distribution, version = _origin(entry_point)
+        plugin = Plugin(distribution, entry_point.name, version)
+        if distribution != OWN_DISTRIBUTION and disabled & {"*", distribution, plugin.id}:
+            plugin.error = f"switched off by {DISABLE_VARIABLE}"
+            self.plugins.append(plugin)
+            return
+        self._add(plugin, entry_point.load)
+
+    def register(self, module_or_object: Any, name: str) -> None:
+        """Add a plugin of the running program, as a notebook or a test does; raises when it is broken."""
+        plugin = self._add(Plugin("(this process)", name), lambda: module_or_object)
+        if plugin.error:
+            self.plugins.remove(plugin)
+            raise PluginError(f"plugin {plugin.id}: {plugin.error}")
+
+    def _add(self, plugin: Plugin, load: Callable[[], Any]) -> Plugin:
+        self.plugins.append(plugin)
+        try:
+            implementation = load()
+            self._manager.register(implementation, name=plugin.id)
+            self._check_hooks(plugin)
+            plugin.offers = [spec for kind in SPECS for spec in self._collect(plugin, kind)]
+        except PluginError as error:
+            plugin.error = str(error)
+        except (Exception, SystemExit) as error:  # a plugin may fail in any way, the others must work
+            plugin.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        if plugin.error:
+            if self._manager.has_plugin(plugin.id):
+                self._manager.unregister(name=plugin.id)
+            return plugin
+        for spec in plugin.offers:
+            self._owners.setdefault((spec.kind, spec.name), []).append((plugin, spec))
+        return plugin
+
+    def _check_hooks(self, plugin: Plugin) -> None:
+        """Reject a misspelt hook, and a module in which nothing is marked with @hookimpl."""
+        known = [name for name in vars(hookspecs) if name.startswith("l2s_")]
+        callers = self._manager.get_hookcallers(self._manager.get_plugin(plugin.id)) or []
+        if not callers:
+            raise PluginError("implements no hook; mark its functions with @l2s_plugin.hookimpl")
+        for caller in callers:
+            if caller.name not in known:
+                raise PluginError(str(unknown_name("hook", caller.name, known)))
+
+    def _collect(self, plugin: Plugin, kind: type[Spec]) -> list[Spec]:
+        """Call one hook of one plugin and check what it returns."""
+        found: list[Spec] = []
+        for implementation in getattr(self._manager.hook, kind.hook).get_hookimpls():
+            if implementation.plugin_name != plugin.id:
+                continue
+            try:
+                offers = implementation.function()
+                offers = list(offers) if offers is not None else []
+            except Exception as error:
+                raise PluginError(f"hook {kind.hook} raised {type(error).__name__}: {error}") from error
+            for spec in offers:
+                if not isinstance(spec, kind):
+                    raise PluginError(f"hook {kind.hook} must offer {kind.__name__}, got {spec!r}")
+                problem = spec.problem()
+                if problem:
+                    raise PluginError(f"hook {kind.hook}: {problem}")
+                found.append(spec)
+        return found
+
+    def failures(self) -> list[Plugin]:
+        """The plugins that could not be used."""
+        return [plugin for plugin in self.plugins if plugin.error]
+
+    def conflicts(self) -> dict[tuple[str, str], list[Plugin]]:
+        """Names that several plugins claim; using one is an error."""
+        return {key: [plugin for plugin, _ in owners] for key, owners in self._owners.items() if len(owners) > 1}
+
+    def specs(self, kind: type[Spec]) -> list[Spec]:
+        """Everything of one kind, in the order of the plugins."""
+        return [spec for plugin in self.plugins if not plugin.error for spec in plugin.offers if spec.kind == kind.kind]
+
+    def spec(self, kind: type[Spec], name: str) -> Spec:
+        """The spec behind a name, or an error with close matches, failed plugins or both owners."""
+        owners = self._owners.get((kind.kind, name), [])
+        if not owners:
+            known = [spec.name for spec in self.specs(kind)]
+            failed = "; ".join(f"plugin {plugin.id} failed: {plugin.error}" for plugin in self.failures())
+            raise unknown_name(kind.kind, name, known, f" ({failed})" if failed else "")
+        if len(owners) > 1:
+            claims = " and ".join(plugin.id for plugin, _ in owners)
+            raise PluginError(f"{kind.kind} {name!r} is claimed by {claims}; switch one off with {DISABLE_VARIABLE}")
+        return owners[0][1]
+
+    def load(self, kind: type[Spec], name: str) -> Any:
+        """Import what is behind a name."""
+        spec = self.spec(kind, name)
+        try:
+            return spec.load()
+        except L2SError:
+            raise
+        except Exception as error:
+            owner = self._owners[(kind.kind, name)][0][0]
+            raise PluginError(
+                f"plugin {owner.id}, {kind.kind} {name!r}: cannot load {spec.target}: {type(error).__name__}: {error}"
+            ) from error
+
+    def create(self, kind: type[Spec], value: Any) -> Any:
+        """Turn what a user wrote into an object: `"name"`, `"name:argument"`, a class, or an object as it is."""
+        if isinstance(value, str):
+            name, colon, argument = value.partition(":")
+            factory = self.load(kind, name)
+            try:
+                return factory(argument) if colon else factory()
+            except L2SError:
+                raise
+            except Exception as error:
+                owner = self._owners[(kind.kind, name)][0][0]
+                raise PluginError(
+                    f"plugin {owner.id}, {kind.kind} {value!r} cannot be created: {type(error).__name__}: {error}"
+                ) from error
+        return value() if isinstance(value, type) else value
+
+    def observe(self, hook: str, **arguments: Any) -> None:
+        """Call the observers of one hook; one that raises is reported and does not stop the run."""
+        for implementation in getattr(self._manager.hook, hook).get_hookimpls():
+            try:
+                implementation.function(*(arguments[name] for name in implementation.argnames))
+            except Exception as error:
+                message = f"plugin {implementation.plugin_name}, hook {hook} raised {type(error).__name__}: {error}"
+                warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+    def has_observers(self, hook: str) -> bool:
+        return bool(getattr(self._manager.hook, hook).get_hookimpls())
+
+
+def _own_first(entry_point: EntryPoint) -> tuple[bool, str, str]:
+    distribution, _ = _origin(entry_point)
+    return distribution != OWN_DISTRIBUTION, distribution, entry_point.name
+
+
+def _origin(entry_point: EntryPoint) -> tuple[str, str]:
+    if entry_point.dist is None:
+        return "(unknown distribution)", ""
+    return entry_point.dist.metadata["Name"], entry_point.dist.version
+
+
+@cache
+def default_registry() -> Registry:
+    """The installed plugins, loaded on first use."""
+    return Registry.discover()
+
+
+def registered_names(kind: type[Spec], registry: Registry | None = None) -> Iterable[str]:
+    """The names offered for one kind, for help texts and completion."""
+    return [spec.name for spec in (registry or default_registry()).specs(kind)]

@@ -1,0 +1,240 @@
+"""A schedule: an order of the operations on every machine, and when each operation starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from l2s_plugin.errors import CyclicOrderError, ScheduleError
+from l2s_plugin.instance import Instance, IntArray
+
+JSON_FORMAT = "l2s-schedule"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Schedule:
+    """Machine orders and start times of one instance.
+
+    Built with one of the `from_...` functions. `order` lists all operations machine by machine, in processing
+    order; `machine_orders` is the same, split by machine.
+    """
+
+    instance: Instance
+    order: IntArray
+    start: IntArray
+
+    def __post_init__(self) -> None:
+        for field in ("order", "start"):
+            array = np.array(getattr(self, field), np.int32)
+            array.flags.writeable = False
+            object.__setattr__(self, field, array)
+
+    @classmethod
+    def from_machine_orders(cls, instance: Instance, orders: Sequence[ArrayLike]) -> Schedule:
+        """Start every operation as early as the given orders allow; raises `CyclicOrderError` where none can."""
+        if len(orders) != instance.n_machines:
+            raise ScheduleError(f"{len(orders)} machine orders, expected {instance.n_machines}")
+        rows = [np.asarray(order, np.int64).ravel() for order in orders]
+        for machine, row in enumerate(rows):
+            expected = np.flatnonzero(instance.machine == machine)
+            if not np.array_equal(np.sort(row), expected):
+                raise ScheduleError(f"the order of machine {machine} must list its {len(expected)} operations once each")
+        return cls.from_order(instance, np.concatenate(rows))
+
+    @classmethod
+    def from_order(cls, instance: Instance, order: ArrayLike) -> Schedule:
+        """Like `from_machine_orders`, with all machines in one flat array that is taken as valid."""
+        from l2s_plugin.evaluator import Evaluator
+
+        order = np.asarray(order, np.int32)
+        evaluation = Evaluator().evaluate(instance, order[np.newaxis])
+        if not evaluation.feasible[0]:
+            raise CyclicOrderError("the machine orders wait for each other in a cycle")
+        return cls(instance, order, evaluation.est)
+
+    @classmethod
+    def from_linear_order(cls, instance: Instance, operations: ArrayLike) -> Schedule:
+        """Schedule the operations one after the other, each as early as those before it allow."""
+        operations = np.asarray(operations, np.int64)
+        by_machine = np.argsort(instance.machine[operations], kind="stable")
+        return cls.from_order(instance, operations[by_machine])
+
+    @classmethod
+    def from_starts(cls, instance: Instance, start: ArrayLike) -> Schedule:
+        """Keep the given start times and read the machine orders off them; see `verify` for what they violate."""
+        start = np.asarray(start)
+        if start.shape != (instance.n_operations,):
+            raise ScheduleError(f"{start.size} start times, expected {instance.n_operations}")
+        if not np.issubdtype(start.dtype, np.integer):
+            raise ScheduleError(f"start times must be integers, got {start.dtype}")
+        if start.min() < -(2**31) or start.max() >= 2**31:
+            raise ScheduleError("start times beyond 32 bits")
+        # by machine, then start; equal starts: the shorter first, then in job order (zero durations)
+        ids = np.arange(instance.n_operations)
+        order = np.lexsort((ids, instance.duration, start, instance.machine))
+        return cls(instance, order.astype(np.int32), start)
+
+    @property
+    def makespan(self) -> int:
+        return int((self.start + self.instance.duration).max())
+
+    @property
+    def end(self) -> IntArray:
+        return self.start + self.instance.duration
+
+    @property
+    def machine_orders(self) -> list[IntArray]:
+        """The operations of each machine in processing order."""
+        return np.split(self.order, self.instance.machine_offset[1:-1])
+
+    @property
+    def linear_order(self) -> IntArray:
+        """All operations in one order that respects jobs and machines: by start, then end, then id."""
+        return np.lexsort((self._rank, self.end, self.start)).astype(np.int32)
+
+    @cached_property
+    def _rank(self) -> IntArray:
+        """A topological rank that settles equal starts and ends of zero-length operations."""
+        rank = np.empty(self.instance.n_operations, np.int32)
+        rank[_topological_order(self.instance, self.order)] = np.arange(self.instance.n_operations)
+        return rank
+
+    @cached_property
+    def lst(self) -> IntArray:
+        """Latest start of every operation that keeps the makespan and the machine orders."""
+        from l2s_plugin.evaluator import Evaluator
+
+        evaluation = Evaluator().evaluate(self.instance, self.order[np.newaxis])
+        return evaluation.lst + (self.makespan - int(evaluation.makespan[0]))
+
+    @property
+    def critical(self) -> np.ndarray:
+        """Whether each operation lies on a critical path: delaying it delays the end."""
+        return self.start == self.lst
+
+    def critical_paths(self) -> Iterator[list[int]]:
+        """Every critical path, first operation first (their number can grow exponentially: take what you need)."""
+        before: list[list[int]] = [[] for _ in range(self.instance.n_operations)]
+        machine_pred = np.full(self.instance.n_operations, -1)
+        for row in self.machine_orders:
+            machine_pred[row[1:]] = row[:-1]
+        critical = self.critical
+        for x in np.flatnonzero(critical).tolist():
+            candidates = {int(machine_pred[x]), x - 1 if x not in self.instance.job_offset else -1} - {-1}
+            before[x] = sorted(p for p in candidates if critical[p] and self.end[p] == self.start[x])
+        finals = [int(x) for x in np.flatnonzero(critical & (self.end == self.makespan))]
+        followed = {p for x in range(self.instance.n_operations) for p in before[x]}
+        stack = [[x] for x in reversed(finals) if x not in followed]
+        while stack:
+            path = stack.pop()
+            if before[path[-1]]:
+                stack.extend([*path, p] for p in reversed(before[path[-1]]))
+            else:
+                yield path[::-1]
+
+    def critical_path(self) -> list[int]:
+        """One critical path, first operation first."""
+        return next(self.critical_paths())
+
+    def critical_blocks(self) -> list[list[int]]:
+        """The blocks of `critical_path`: longest runs of operations next to each other on one machine."""
+        follower = {int(a): int(b) for row in self.machine_orders for a, b in zip(row[:-1], row[1:], strict=True)}
+        blocks: list[list[int]] = []
+        for x in self.critical_path():
+            if blocks and follower.get(blocks[-1][-1]) == x:
+                blocks[-1].append(x)
+            else:
+                blocks.append([x])
+        return blocks
+
+    def verify(self) -> None:
+        """Check every constraint with code that the search does not share; raises `ScheduleError`."""
+        from l2s_plugin.verify import verify
+
+        verify(self.instance, self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: instance name and size, makespan, machine orders and start times by operation id."""
+        return {
+            "format": JSON_FORMAT,
+            "version": 1,
+            "instance": self.instance.name,
+            "n_jobs": self.instance.n_jobs,
+            "n_machines": self.instance.n_machines,
+            "makespan": self.makespan,
+            "machine_orders": [row.tolist() for row in self.machine_orders],
+            "start": self.start.tolist(),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON form, aside first and then renamed, so that no half-written file is left behind."""
+        from l2s_plugin.files import write_text
+
+        write_text(path, json.dumps(self.to_dict()) + "\n")
+
+    @classmethod
+    def load(cls, instance: Instance, path: str | Path) -> Schedule:
+        """Read a schedule of `instance` from the JSON form; raises `ScheduleError` for anything else."""
+        return cls.from_dict(instance, read_schedule_json(path), str(path))
+
+    @classmethod
+    def from_dict(cls, instance: Instance, data: dict[str, Any], source: str = "schedule") -> Schedule:
+        """The inverse of `to_dict`; what the file claims must hold (use `l2s check` to see why it does not)."""
+        from l2s_plugin.verify import verify_dict
+
+        verify_dict(instance, data, source)
+        return cls.from_starts(instance, np.array(data["start"])) if instance.n_operations else cls(instance, [], [])
+
+    def gantt(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Draw the schedule to a file (ending png, svg, ...), or return matplotlib axes when no path is given."""
+        from l2s_plugin.registry import default_registry
+        from l2s_plugin.specs import RendererSpec
+
+        ending = Path(path).suffix.lstrip(".").lower() if path is not None else "png"
+        return default_registry().load(RendererSpec, ending)(self, path, **options)
+
+    def __repr__(self) -> str:
+        return f"Schedule({self.instance.name}: makespan {self.makespan})"
+
+
+def read_schedule_json(path: str | Path) -> dict[str, Any]:
+    """Read a schedule file without judging its numbers."""
+    from l2s_plugin.files import read_text
+
+    try:
+        data = json.loads(read_text(path, ScheduleError))
+    except json.JSONDecodeError as error:
+        raise ScheduleError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
+    if not isinstance(data, dict) or data.get("format") != JSON_FORMAT:
+        raise ScheduleError(f'{path}: not a schedule, expected an object with "format": "{JSON_FORMAT}"')
+    return data
+
+
+def _topological_order(instance: Instance, order: IntArray) -> IntArray:
+    """Kahn's algorithm over job and machine arcs, for schedules that came from outside."""
+    n = instance.n_operations
+    machine_succ = np.full(n, n)
+    waiting = np.where(instance.job_pred < n, 1, 0)
+    for row in np.split(order, instance.machine_offset[1:-1]):
+        machine_succ[row[:-1]] = row[1:]
+        waiting[row[1:]] += 1
+    ready = [int(x) for x in np.flatnonzero(waiting == 0)]
+    done: list[int] = []
+    while ready:
+        x = ready.pop()
+        done.append(x)
+        for y in (int(instance.job_succ[x]), int(machine_succ[x])):
+            if y < n:
+                waiting[y] -= 1
+                if waiting[y] == 0:
+                    ready.append(y)
+    if len(done) < n:
+        raise CyclicOrderError("the machine orders wait for each other in a cycle")
+    return np.array(done, np.int32)
