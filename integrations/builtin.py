@@ -8,4 +8,8 @@ from l2s_plugin.specs import RendererSpec
 
 @hookimpl
 def l2s_renderers() -> list[RendererSpec]:
-    return []
+    return [
+        RendererSpec("png", "integrations.plots:gantt", "Gantt chart as a picture"),
+        RendererSpec("svg", "integrations.plots:gantt", "Gantt chart as a drawing, with text as text"),
+        RendererSpec("pdf", "integrations.plots:gantt", "Gantt chart as a document"),
+    ]

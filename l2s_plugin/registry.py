@@ -1,13 +1,14 @@
 """Finds plugins, keeps what they offer, and says clearly what went wrong with those that failed.
 
-pluggy's own entry-point loader drops the second of two equal entry-point names, stops at the first import error
-and accepts misspelt hooks in silence. This one registers every plugin as `distribution:name`, keeps each
-failure for `l2s plugins` and for error messages, and lets everything else work.
+pluggy's own entry-point loader drops the second of two equal entry-point names, stops at the first import
+error and accepts misspelt hooks in silence. This one registers every plugin as `distribution:name`, keeps
+each failure for `l2s plugins` and for error messages, and lets everything else work.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -24,6 +25,10 @@ from l2s_plugin.specs import SPECS, Spec
 OWN_DISTRIBUTION = "l2s-plugin"
 DISABLE_VARIABLE = "L2S_DISABLE_PLUGINS"
 
+HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("l2s_"))
+OBSERVERS = tuple(name for name in HOOKS if name not in {kind.hook for kind in SPECS})
+_LONGEST_ERROR = 300
+
 
 @dataclass
 class Plugin:
@@ -33,7 +38,9 @@ class Plugin:
     name: str
     version: str = ""
     offers: list[Spec] = field(default_factory=list)
+    observes: list[str] = field(default_factory=list)
     error: str | None = None
+    disabled: bool = False
 
     @property
     def id(self) -> str:
@@ -48,7 +55,9 @@ class Plugin:
             "name": self.name,
             "version": self.version,
             "offers": offers,
+            "observes": self.observes,
             "error": self.error,
+            "disabled": self.disabled,
         }
 
 
@@ -63,9 +72,13 @@ class Registry:
 
     @classmethod
     def discover(cls) -> Registry:
-        """Load every installed plugin that `L2S_DISABLE_PLUGINS` does not switch off."""
+        """Load every installed plugin that `L2S_DISABLE_PLUGINS` does not switch off.
+
+        The variable lists distributions or `distribution:name`, separated by commas; `*` stands for all but
+        our own.
+        """
         registry = cls()
-        disabled = {word.strip() for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
+        disabled = {_normal(word) for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
         found = sorted(entry_points(group=hookspecs.PROJECT), key=_own_first)
         for entry_point in dict.fromkeys(found):
             registry._load(entry_point, disabled)
@@ -74,8 +87,8 @@ class Registry:
     def _load(self, entry_point: EntryPoint, disabled: set[str]) -> None:
         distribution, version = _origin(entry_point)
         plugin = Plugin(distribution, entry_point.name, version)
-        if distribution != OWN_DISTRIBUTION and disabled & {"*", distribution, plugin.id}:
-            plugin.error = f"switched off by {DISABLE_VARIABLE}"
+        if distribution != OWN_DISTRIBUTION and disabled & {"*", _normal(distribution), _normal(plugin.id)}:
+            plugin.error, plugin.disabled = f"switched off by {DISABLE_VARIABLE}", True
             self.plugins.append(plugin)
             return
         self._add(plugin, entry_point.load)
@@ -92,12 +105,12 @@ class Registry:
         try:
             implementation = load()
             self._manager.register(implementation, name=plugin.id)
-            self._check_hooks(plugin)
+            self._check_hooks(plugin, implementation)
             plugin.offers = [spec for kind in SPECS for spec in self._collect(plugin, kind)]
         except PluginError as error:
-            plugin.error = str(error)
+            plugin.error = _one_line(str(error))
         except (Exception, SystemExit) as error:  # a plugin may fail in any way, the others must work
-            plugin.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            plugin.error = _one_line(f"{type(error).__name__}: {error}")
         if plugin.error:
             if self._manager.has_plugin(plugin.id):
                 self._manager.unregister(name=plugin.id)
@@ -106,58 +119,71 @@ class Registry:
             self._owners.setdefault((spec.kind, spec.name), []).append((plugin, spec))
         return plugin
 
-    def _check_hooks(self, plugin: Plugin) -> None:
-        """Reject a misspelt hook, and a module in which nothing is marked with @hookimpl."""
-        known = [name for name in vars(hookspecs) if name.startswith("l2s_")]
-        callers = self._manager.get_hookcallers(self._manager.get_plugin(plugin.id)) or []
-        if not callers:
+    def _check_hooks(self, plugin: Plugin, implementation: Any) -> None:
+        """Reject a misspelt hook, an unmarked one, and a plugin in which nothing is marked with @hookimpl."""
+        marked = [caller.name for caller in self._manager.get_hookcallers(implementation) or []]
+        for name in marked:
+            if name not in HOOKS:
+                raise PluginError(str(unknown_name("hook", name, HOOKS)))
+        for name in HOOKS:
+            if name not in marked and callable(getattr(implementation, name, None)):
+                raise PluginError(f"hook {name} is not marked with @l2s_plugin.hookimpl")
+        if not marked:
             raise PluginError("implements no hook; mark its functions with @l2s_plugin.hookimpl")
-        for caller in callers:
-            if caller.name not in known:
-                raise PluginError(str(unknown_name("hook", caller.name, known)))
+        plugin.observes = [name for name in OBSERVERS if name in marked]
 
     def _collect(self, plugin: Plugin, kind: type[Spec]) -> list[Spec]:
         """Call one hook of one plugin and check what it returns."""
-        found: list[Spec] = []
+        found: dict[str, Spec] = {}
         for implementation in getattr(self._manager.hook, kind.hook).get_hookimpls():
             if implementation.plugin_name != plugin.id:
                 continue
-            try:
-                offers = implementation.function()
-                offers = list(offers) if offers is not None else []
-            except Exception as error:
-                raise PluginError(f"hook {kind.hook} raised {type(error).__name__}: {error}") from error
-            for spec in offers:
+            for spec in _call(implementation.function, kind):
                 if not isinstance(spec, kind):
                     raise PluginError(f"hook {kind.hook} must offer {kind.__name__}, got {spec!r}")
                 problem = spec.problem()
                 if problem:
                     raise PluginError(f"hook {kind.hook}: {problem}")
-                found.append(spec)
-        return found
+                if spec.name in found:
+                    raise PluginError(f"hook {kind.hook} offers {spec.name!r} twice")
+                found[spec.name] = spec
+        return list(found.values())
 
     def failures(self) -> list[Plugin]:
-        """The plugins that could not be used."""
+        """The plugins that could not be used, and those that are switched off."""
         return [plugin for plugin in self.plugins if plugin.error]
 
     def conflicts(self) -> dict[tuple[str, str], list[Plugin]]:
         """Names that several plugins claim; using one is an error."""
-        return {key: [plugin for plugin, _ in owners] for key, owners in self._owners.items() if len(owners) > 1}
+        return {
+            key: [plugin for plugin, _ in owners] for key, owners in self._owners.items() if len(owners) > 1
+        }
 
     def specs(self, kind: type[Spec]) -> list[Spec]:
         """Everything of one kind, in the order of the plugins."""
-        return [spec for plugin in self.plugins if not plugin.error for spec in plugin.offers if spec.kind == kind.kind]
+        return [
+            spec
+            for plugin in self.plugins
+            if not plugin.error
+            for spec in plugin.offers
+            if spec.kind == kind.kind
+        ]
 
     def spec(self, kind: type[Spec], name: str) -> Spec:
         """The spec behind a name, or an error with close matches, failed plugins or both owners."""
         owners = self._owners.get((kind.kind, name), [])
         if not owners:
             known = [spec.name for spec in self.specs(kind)]
-            failed = "; ".join(f"plugin {plugin.id} failed: {plugin.error}" for plugin in self.failures())
+            failed = "; ".join(
+                f"plugin {plugin.id} {'is' if plugin.disabled else 'failed:'} {plugin.error}"
+                for plugin in self.failures()
+            )
             raise unknown_name(kind.kind, name, known, f" ({failed})" if failed else "")
         if len(owners) > 1:
             claims = " and ".join(plugin.id for plugin, _ in owners)
-            raise PluginError(f"{kind.kind} {name!r} is claimed by {claims}; switch one off with {DISABLE_VARIABLE}")
+            raise PluginError(
+                f"{kind.kind} {name!r} is claimed by {claims}; switch one off with {DISABLE_VARIABLE}"
+            )
         return owners[0][1]
 
     def load(self, kind: type[Spec], name: str) -> Any:
@@ -167,14 +193,13 @@ class Registry:
             return spec.load()
         except L2SError:
             raise
-        except Exception as error:
-            owner = self._owners[(kind.kind, name)][0][0]
+        except (Exception, SystemExit) as error:
             raise PluginError(
-                f"plugin {owner.id}, {kind.kind} {name!r}: cannot load {spec.target}: {type(error).__name__}: {error}"
+                f"{self._whose(kind, name)}: cannot load {spec.target}: {type(error).__name__}: {error}"
             ) from error
 
     def create(self, kind: type[Spec], value: Any) -> Any:
-        """Turn what a user wrote into an object: `"name"`, `"name:argument"`, a class, or an object as it is."""
+        """Turn what a user wrote into an object: "name", "name:argument", a class, or an object as it is."""
         if isinstance(value, str):
             name, colon, argument = value.partition(":")
             factory = self.load(kind, name)
@@ -183,11 +208,14 @@ class Registry:
             except L2SError:
                 raise
             except Exception as error:
-                owner = self._owners[(kind.kind, name)][0][0]
                 raise PluginError(
-                    f"plugin {owner.id}, {kind.kind} {value!r} cannot be created: {type(error).__name__}: {error}"
+                    f"{self._whose(kind, name)}: {value!r} cannot be created: {type(error).__name__}: {error}"
                 ) from error
         return value() if isinstance(value, type) else value
+
+    def _whose(self, kind: type[Spec], name: str) -> str:
+        owner, spec = self._owners[(kind.kind, name)][0]
+        return f"plugin {owner.id}, {spec.kind} {name!r}"
 
     def observe(self, hook: str, **arguments: Any) -> None:
         """Call the observers of one hook; one that raises is reported and does not stop the run."""
@@ -195,7 +223,9 @@ class Registry:
             try:
                 implementation.function(*(arguments[name] for name in implementation.argnames))
             except Exception as error:
-                message = f"plugin {implementation.plugin_name}, hook {hook} raised {type(error).__name__}: {error}"
+                message = (
+                    f"plugin {implementation.plugin_name}, hook {hook} raised {type(error).__name__}: {error}"
+                )
                 warnings.warn(message, RuntimeWarning, stacklevel=2)
 
     def has_observers(self, hook: str) -> bool:
@@ -210,7 +240,31 @@ def _own_first(entry_point: EntryPoint) -> tuple[bool, str, str]:
 def _origin(entry_point: EntryPoint) -> tuple[str, str]:
     if entry_point.dist is None:
         return "(unknown distribution)", ""
-    return entry_point.dist.metadata["Name"], entry_point.dist.version
+    metadata = entry_point.dist.metadata
+    return metadata["Name"] or "(unknown distribution)", metadata["Version"] or ""
+
+
+def _normal(name: str) -> str:
+    """Distribution names as packaging tools compare them: `L2S_Example` is `l2s-example`."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def _call(function: Callable[[], Any], kind: type[Spec]) -> list[Any]:
+    """Call a hook that offers something; None means nothing to offer."""
+    try:
+        offers = function()
+        if offers is None:
+            return []
+        if isinstance(offers, Iterable) and not isinstance(offers, str):
+            return list(offers)  # may raise, too, when the hook is a generator
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"hook {kind.hook} raised {type(error).__name__}: {error}") from error
+    raise PluginError(f"hook {kind.hook} must return an iterable of {kind.__name__}, got {offers!r}")
+
+
+def _one_line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]} ..."
 
 
 @cache

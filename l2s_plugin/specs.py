@@ -1,9 +1,10 @@
-"""What a plugin offers: a name, a sentence for listings, and where the code is, imported only on first use."""
+"""What a plugin offers: a name, a sentence for listings, and where the code is (imported on first use)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, ClassVar
 
 
@@ -31,7 +32,7 @@ class Spec:
     def load(self) -> Any:
         """Import the target."""
         module, _, attribute = self.target.partition(":")
-        return getattr(import_module(module), attribute)
+        return attrgetter(attribute)(import_module(module))
 
     def problem(self) -> str | None:
         """What is wrong with this spec, if anything (checked when plugins are loaded)."""
@@ -39,6 +40,8 @@ class Spec:
             return f"name must consist of letters, digits and - _ . /, got {self.name!r}"
         if not isinstance(self.target, str) or not all(self.target.partition(":")):
             return f'target of {self.name!r} must look like "module:attribute", got {self.target!r}'
+        if not isinstance(self.summary, str):
+            return f"summary of {self.name!r} must be text, got {self.summary!r}"
         return None
 
 
@@ -46,28 +49,39 @@ _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 
 
 class SelectorSpec(Spec):
-    """Picks one of the candidate moves; target: see `l2s_plugin.selectors`."""
+    """Picks one of the candidate moves.
+
+    Target: a class or function that, called without arguments (or with the text after a colon, as in
+    `name:text`), gives a selector; see `l2s_plugin.selectors`.
+    """
 
     kind = "selector"
     hook = "l2s_selectors"
 
 
 class NeighbourhoodSpec(Spec):
-    """Lists the candidate moves of a state; target: see `l2s_plugin.neighbourhoods`."""
+    """Lists the candidate moves of a state.
+
+    Target: called in the same way as a selector's, gives a `l2s_plugin.neighbourhoods.Neighbourhood`.
+    """
 
     kind = "neighbourhood"
     hook = "l2s_neighbourhoods"
 
 
 class DispatchingRuleSpec(Spec):
-    """Builds a first schedule; target: `rule(instance, seed) -> Schedule`."""
+    """Builds a first schedule.
+
+    Target: called in the same way as a selector's, gives a rule, itself called as `rule(instance, seed)`,
+    which returns a `Schedule`.
+    """
 
     kind = "dispatching rule"
     hook = "l2s_dispatching_rules"
 
 
 class PolicySpec(Spec):
-    """A trained policy; target: path of a checkpoint file, or a function that returns one."""
+    """A trained policy; target: the path of a checkpoint file, or a function that returns one."""
 
     kind = "policy"
     hook = "l2s_policies"
@@ -81,7 +95,7 @@ class InstanceFormatSpec(Spec):
 
 
 class RendererSpec(Spec):
-    """Draws a schedule; target: `draw(schedule, path=None, **options)`. Named after the file's ending."""
+    """Draws a schedule, named after the file's ending; target: `draw(schedule, path=None, **options)`."""
 
     kind = "renderer"
     hook = "l2s_renderers"

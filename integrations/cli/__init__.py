@@ -1,0 +1,138 @@
+"""The command line: `l2s COMMAND ...`.
+
+Commands live in modules of their own, imported when they are called: `l2s --help` needs only the table below.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from l2s_plugin import __version__
+from l2s_plugin.errors import L2SError
+
+DEBUG_VARIABLE = "L2S_DEBUG"
+EXIT_BAD_INPUT = 2
+EXIT_BUG = 70  # EX_SOFTWARE: neither "a check failed" nor "bad input"
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE
+
+
+class Command(NamedTuple):
+    """Where a command is and what `l2s --help` says about it."""
+
+    target: str
+    summary: str
+
+
+COMMANDS = {
+    "solve": Command("integrations.cli.solve:solve", "Find a good schedule for an instance."),
+    "check": Command("integrations.cli.check:check", "Verify a schedule, independently of how it was found."),
+    "instances": Command("integrations.cli.instances:instances", "List the benchmark instances by name."),
+    "generate": Command("integrations.cli.instances:generate", "Make random instances, reproducibly."),
+    "convert": Command("integrations.cli.instances:convert", "Turn an instance file into another format."),
+    "plugins": Command("integrations.cli.plugins:plugins", "List plugins, what they offer, and what failed."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called, and reports every error in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].target.partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            close = get_close_matches(name, COMMANDS, cutoff=0.5)
+            hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"unknown command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        with _errors_in_one_line():
+            # what a command returns is no exit code; `ctx.exit(code)` comes back as a number, too
+            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """End the program with the exit code of an error and one line about it."""
+    try:
+        yield
+    except click.UsageError as error:
+        where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        _fail(error, error.format_message().rstrip(".") + where, error.exit_code)
+    except click.ClickException as error:
+        _fail(error, error.format_message(), error.exit_code)
+    except L2SError as error:
+        _fail(error, str(error), EXIT_BAD_INPUT)
+    except BrokenPipeError:
+        # the reader has left, as in `l2s instances | head`; Python must not complain when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_BROKEN_PIPE)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except Exception as error:
+        text = f"internal error: {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 to see where)"
+        _fail(error, text, EXIT_BUG)
+
+
+def _fail(error: Exception, message: str, code: int) -> None:
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exception(error)
+    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    sys.exit(code)
+
+
+@click.group(
+    cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, "--version", prog_name="l2s", message="%(prog)s %(version)s")
+@click.pass_context
+def l2s(ctx: click.Context) -> None:
+    """Job-shop scheduling with pluggable parts.
+
+    INSTANCE is everywhere a benchmark name (ta01, la16, ft06, ...), a file in any known format, or - for
+    standard input. `l2s COMMAND --help` has the details.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main() -> None:
+    """Entry point of the `l2s` script."""
+    l2s.main(prog_name="l2s")

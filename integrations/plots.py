@@ -1,0 +1,287 @@
+"""Gantt charts, drawn with matplotlib's figure objects: no global state, no display, no pyplot."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.errors import L2SError, missing_extra
+from l2s_plugin.files import check_writable, write_bytes
+from l2s_plugin.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ENDINGS = ("png", "svg", "pdf")
+
+_INK = "#22262d"
+_QUIET = "#6b7280"
+_GRID = "#e5e7eb"
+_BAR = 0.82  # of the height of a row
+_MARGIN = {"left": 0.62, "right": 0.35, "top": 0.62, "bottom": 0.66}  # inches
+_FONT_SIZES = (9.0, 8.0, 7.0, 6.0, 5.0)
+_DIGIT = 0.66  # width of a bold digit, in font sizes
+_DPI = 160
+
+# the same schedule gives the same file; text stays text, which keeps SVG small and searchable
+_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "l2s-plugin",
+    "svg.fonttype": "none",
+    "font.family": ["DejaVu Sans", "sans-serif"],
+}
+_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def gantt(
+    schedule: Schedule,
+    path: str | Path | None = None,
+    *,
+    by: Literal["machine", "job"] = "machine",
+    title: str | None = None,
+) -> Axes:
+    """Draw a schedule: a row per machine, a colour per job, critical operations in full colour and outlined.
+
+    Parameters
+    ----------
+    schedule
+        What to draw.
+    path
+        Where to write the chart; the ending (png, svg, pdf) says how. None writes nothing.
+    by
+        What the rows are: `"machine"` (colours are jobs) or `"job"` (colours are machines).
+    title
+        Replaces the instance's name in the heading.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        To be changed further; its `figure` can be saved or shown.
+    """
+    if by not in ("machine", "job"):
+        raise L2SError(f'by must be "machine" or "job", got {by!r}')
+    if path is not None:
+        _ending(path)
+        check_writable(path)
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise missing_extra("matplotlib", "plot") from error
+    with matplotlib.rc_context(_STYLE):
+        axes = _draw(schedule, by, title)
+        if path is not None:
+            _save(axes, path)
+    return axes
+
+
+def _ending(path: str | Path) -> str:
+    ending = Path(path).suffix.lstrip(".").lower()
+    if ending not in ENDINGS:
+        raise L2SError(f"cannot draw {path}: known endings are {', '.join(ENDINGS)}")
+    return ending
+
+
+def _save(axes: Axes, path: str | Path) -> None:
+    ending = _ending(path)
+    buffer = io.BytesIO()
+    axes.get_figure().savefig(buffer, format=ending, dpi=_DPI, metadata=_METADATA.get(ending))  # type: ignore[union-attr]
+    write_bytes(path, buffer.getvalue())
+
+
+def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
+    from matplotlib.figure import Figure
+
+    instance = schedule.instance
+    rows, groups = (instance.machine, instance.job) if by == "machine" else (instance.job, instance.machine)
+    n_rows, n_groups = (instance.n_machines, instance.n_jobs)[:: 1 if by == "machine" else -1]
+    per_row = instance.n_operations / n_rows
+    width = min(max(9.0, 0.16 * per_row + 5.0), 24.0)
+    height = min(max(0.42 if n_rows <= 12 else 0.3, 2.0 / n_rows) * n_rows, 30.0)
+    full_width = width + _MARGIN["left"] + _MARGIN["right"]
+    full_height = height + _MARGIN["top"] + _MARGIN["bottom"]
+    figure = Figure(figsize=(full_width, full_height), facecolor="white")
+    axes = figure.add_axes(
+        (
+            _MARGIN["left"] / full_width,
+            _MARGIN["bottom"] / full_height,
+            width / full_width,
+            height / full_height,
+        )
+    )
+    axes.set_xlim(0, max(schedule.makespan, 1))
+    axes.set_ylim(n_rows - 0.5, -0.5)
+    _bars(axes, schedule, rows, groups, palette(n_groups))
+    _labels(axes, schedule, rows, groups, 72 * width / max(schedule.makespan, 1), 72 * height / n_rows)
+    axes.axvline(schedule.makespan, color=_QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+    _frame(axes, by, n_rows, height)
+    _heading(axes, schedule, title)
+    _key(axes, by)
+    return axes
+
+
+def _bars(
+    axes: Axes, schedule: Schedule, rows: NDArray[Any], groups: NDArray[Any], colours: NDArray[np.float64]
+) -> None:
+    from matplotlib.collections import LineCollection, PolyCollection
+
+    critical, lasting = schedule.critical, schedule.instance.duration > 0
+    x0, x1 = schedule.start, schedule.end
+    y0, y1 = rows - _BAR / 2, rows + _BAR / 2
+    corners = np.stack([np.stack(c, -1) for c in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], 1)
+    pale = colours + (1 - colours) * 0.5
+    crowded = len(x0) / len(np.unique(rows)) > 60
+    edge = 0.3 if crowded else 0.7
+    some = lasting & ~critical
+    axes.add_collection(
+        PolyCollection(
+            list(corners[some]), facecolors=pale[groups[some]], edgecolors="white", linewidths=edge
+        )
+    )
+    some = lasting & critical
+    outline = 0.8 if crowded else 1.3
+    axes.add_collection(
+        PolyCollection(
+            list(corners[some]),
+            facecolors=colours[groups[some]],
+            edgecolors=_INK,
+            linewidths=outline,
+            joinstyle="miter",
+            clip_on=False,  # or the outline would be cut at both ends of the time axis
+            zorder=3,
+        )
+    )
+    # nothing to fill, so a tick
+    some = ~lasting
+    ticks = np.stack([np.stack((x0, y0), -1), np.stack((x0, y1), -1)], 1)[some]
+    axes.add_collection(LineCollection(list(ticks), colors=colours[groups[some]], linewidths=1.5, zorder=4))
+
+
+def _labels(
+    axes: Axes,
+    schedule: Schedule,
+    rows: NDArray[Any],
+    groups: NDArray[Any],
+    points_per_unit: float,
+    points_per_row: float,
+) -> None:
+    """Write the group's number into every bar that has room for it, in the largest size that suits most."""
+    room = schedule.instance.duration * points_per_unit - 2.5  # the rest is outline
+    digits = np.array([len(str(group)) for group in groups.tolist()])
+    sizes = [size for size in _FONT_SIZES if size <= 0.7 * _BAR * points_per_row]
+    for size in sizes:
+        fits = room >= digits * size * _DIGIT
+        if fits.mean() >= 0.55 or size == sizes[-1]:
+            break
+    else:
+        return
+    critical = schedule.critical
+    middle = (schedule.start + schedule.end) / 2
+    for x in np.flatnonzero(fits):
+        axes.text(
+            float(middle[x]),
+            float(rows[x]),
+            str(groups[x]),
+            fontsize=size,
+            color=_INK,
+            fontweight="bold" if critical[x] else "normal",
+            ha="center",
+            va="center_baseline",
+            clip_on=True,
+            zorder=5,
+        )
+
+
+def _frame(axes: Axes, by: str, n_rows: int, height: float) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(_QUIET)
+    axes.set_axisbelow(True)
+    axes.grid(axis="x", color=_GRID, linewidth=0.8)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
+    axes.tick_params(axis="x", colors=_QUIET, labelsize=9, length=3)
+    step = max(1, math.ceil(n_rows * 0.14 / height))  # rows too thin for a label each
+    letter = by[0].upper()
+    axes.set_yticks(range(0, n_rows, step), [f"{letter}{row}" for row in range(0, n_rows, step)])
+    axes.tick_params(axis="y", colors=_INK, labelsize=9, length=0, pad=6)
+
+
+def _heading(axes: Axes, schedule: Schedule, title: str | None) -> None:
+    instance = schedule.instance
+    facts = f"{instance.n_jobs} jobs × {instance.n_machines} machines    makespan {schedule.makespan}"
+    best = instance.upper_bound
+    if best and schedule.makespan > best:
+        facts += f"    best known {best}"
+    options: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+    name = title if title is not None else instance.name
+    axes.annotate(name, (0, 1), (0, 12), fontsize=14, fontweight="bold", color=_INK, **options)
+    axes.annotate(facts, (1, 1), (0, 13), ha="right", fontsize=10, color=_QUIET, **options)
+
+
+def _key(axes: Axes, by: str) -> None:
+    """What colours and outlines mean, in one line under the time axis."""
+    from matplotlib.patches import Patch
+    from matplotlib.transforms import ScaledTranslation
+
+    colour = "job" if by == "machine" else "machine"
+    below = axes.transAxes + ScaledTranslation(0, -0.36, axes.figure.dpi_scale_trans)
+    axes.legend(
+        handles=[
+            Patch(facecolor="#d5dbe3", label=f"colour and number: {colour}"),
+            Patch(
+                facecolor="#9aa7b8",
+                edgecolor=_INK,
+                linewidth=1.3,
+                label="critical: a delay here delays the end",
+            ),
+        ],
+        loc="upper right",
+        bbox_to_anchor=(1, 0),
+        bbox_transform=below,
+        borderpad=0,
+        borderaxespad=0,
+        ncols=2,
+        frameon=False,
+        fontsize=8.5,
+        labelcolor=_QUIET,
+        handlelength=1.6,
+    )
+    axes.set_xlabel("time", loc="left", color=_QUIET, fontsize=9)
+
+
+def palette(n: int) -> NDArray[np.float64]:
+    """`n` colours of equal strength (OKLCH), neighbours far apart; RGB rows in [0, 1]."""
+    index = np.arange(n, dtype=np.float64)
+    turn = index / n if n <= 12 else index * 0.61803398875 % 1  # the golden ratio never comes near itself
+    hue = 2 * np.pi * (0.08 + turn)
+    lightness = np.full(n, 0.74) if n <= 12 else np.array([0.74, 0.66, 0.81])[np.arange(n) % 3]
+    return _oklch_to_rgb(lightness, np.full(n, 0.125), hue)
+
+
+def _oklch_to_rgb(
+    lightness: NDArray[np.float64], chroma: NDArray[np.float64], hue: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Björn Ottosson's OKLab in polar form, clipped to what a screen can show."""
+    a, b = chroma * np.cos(hue), chroma * np.sin(hue)
+    lms = np.stack(
+        [
+            lightness + 0.3963377774 * a + 0.2158037573 * b,
+            lightness - 0.1055613458 * a - 0.0638541728 * b,
+            lightness - 0.0894841775 * a - 1.2914855480 * b,
+        ],
+        -1,
+    )
+    to_rgb = np.array(
+        [
+            [4.0767416621, -3.3077115913, 0.2309699292],
+            [-1.2684380046, 2.6097574011, -0.3413193965],
+            [-0.0041960863, -0.7034186147, 1.7076147010],
+        ]
+    )
+    linear = np.clip(lms**3 @ to_rgb.T, 0, 1)
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
