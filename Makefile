@@ -1,0 +1,36 @@
+# Two commands need nothing but Python 3.11+ and make:
+#   make solve   set up .venv and solve a benchmark instance; leaves a schedule and a picture in out/
+#   make test    the same set-up, then all tests
+
+PYTHON ?= python3
+VENV ?= .venv
+INSTANCE ?= ta01
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.set-up
+
+.PHONY: solve test lint setup clean
+
+solve: setup
+	@mkdir -p out
+	$(BIN)/l2s solve $(INSTANCE) --method dispatch --output out/$(INSTANCE).json --gantt out/$(INSTANCE).png
+
+test: setup
+	$(BIN)/pytest -n 2
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+setup: $(STAMP)
+
+# done again only when what is to be installed has changed
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed, $(PYTHON) is older; try: make PYTHON=python3.12" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+clean:
+	rm -rf out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""An example of everything a search plugin can offer."""

@@ -1,0 +1,28 @@
+"""What this package offers. Nothing heavy is imported here: the targets are, when a user asks for them."""
+
+from __future__ import annotations
+
+from l2s_plugin import DispatchingRuleSpec, NeighbourhoodSpec, SelectorSpec, hookimpl
+
+
+@hookimpl
+def l2s_dispatching_rules() -> list[DispatchingRuleSpec]:
+    return [
+        DispatchingRuleSpec("example-earliest", "l2s_example.rule:Earliest", "what can start first, first")
+    ]
+
+
+@hookimpl
+def l2s_neighbourhoods() -> list[NeighbourhoodSpec]:
+    return [
+        NeighbourhoodSpec(
+            "example-adjacent", "l2s_example.neighbourhood:create", "all neighbours of a critical block"
+        )
+    ]
+
+
+@hookimpl
+def l2s_selectors() -> list[SelectorSpec]:
+    return [
+        SelectorSpec("example-smallest", "l2s_example.selector:Smallest", "the smallest estimated makespan")
+    ]
