@@ -21,7 +21,7 @@ def instances(
     max_duration: int = 20,
     rectangular: bool | None = None,
 ) -> st.SearchStrategy[Instance]:
-    """Instances of every shape: classic rectangles, ragged jobs, skipped and unused machines, re-entrant jobs.
+    """Instances of every shape: rectangles, ragged jobs, skipped and unused machines, re-entrant jobs.
 
     Parameters
     ----------

@@ -1,1 +1,133 @@
-"""The classic benchmark instances."""
+"""The classic benchmark instances: 162 of them, by name, with the best known bounds.
+
+Listing them reads a small index only; an instance's matrices are read when it is first asked for. SOURCES.md
+beside this file says where the numbers come from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from l2s_plugin.errors import unknown_name
+
+if TYPE_CHECKING:
+    from l2s_plugin.instance import Instance, IntArray
+
+
+class Benchmark(NamedTuple):
+    """What is known about a benchmark instance without reading its matrices."""
+
+    name: str
+    n_jobs: int
+    n_machines: int
+    lower_bound: int
+    upper_bound: int
+
+    @property
+    def set(self) -> str:
+        """The set it was published in: `ta` for `ta41`."""
+        return re.sub(r"[0-9]+$", "", self.name)
+
+    @property
+    def size(self) -> str:
+        """Jobs x machines."""
+        return f"{self.n_jobs}x{self.n_machines}"
+
+    @property
+    def group(self) -> str:
+        """The instances of one set and size, the unit of most published tables: `ta-30x20`."""
+        return f"{self.set}-{self.size}"
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the optimal makespan is known."""
+        return self.lower_bound == self.upper_bound
+
+
+def benchmark_names() -> list[str]:
+    """The names of all benchmark instances, in natural order (yn2 before yn10)."""
+    return list(_index())
+
+
+def benchmark_info(name: str) -> Benchmark:
+    """Size and bounds of one benchmark instance."""
+    if name not in _index():
+        raise unknown_name("benchmark instance", name, _index())
+    return _index()[name]
+
+
+def benchmark_sets() -> dict[str, list[str]]:
+    """The names in each set (`ta`) and in each group of one set and size (`ta-30x20`)."""
+    sets: dict[str, list[str]] = {}
+    for entry in _index().values():
+        sets.setdefault(entry.set, []).append(entry.name)
+    for entry in _index().values():
+        sets.setdefault(entry.group, []).append(entry.name)
+    return sets
+
+
+def select(words: Iterable[str]) -> list[str]:
+    """The names that `["ft", "ta-30x20", "15x15", "la16"]` (set, group, size, name) stands for, each once."""
+    known = {name: [name] for name in _index()} | benchmark_sets()
+    for entry in _index().values():
+        known.setdefault(entry.size, []).append(entry.name)
+    chosen: dict[str, None] = {}
+    for word in words:
+        if word not in known:
+            raise unknown_name("instance or set", word, known)
+        chosen.update(dict.fromkeys(known[word]))
+    return list(chosen)
+
+
+@cache
+def benchmark(name: str) -> Instance:
+    """The benchmark instance of that name, with source and bounds (read-only, so one object serves all)."""
+    from l2s_plugin.instance import Instance
+
+    info = benchmark_info(name)
+    duration, machine = _matrices()
+    begin = _begins()[name]
+    n_operations = info.n_jobs * info.n_machines
+    return Instance(
+        duration[begin : begin + n_operations],
+        machine[begin : begin + n_operations],
+        range(0, n_operations + 1, info.n_machines),  # type: ignore[arg-type]
+        info.n_machines,
+        name=name,
+        source=_table()["sources"][info.set],
+        lower_bound=info.lower_bound,
+        upper_bound=info.upper_bound,
+    )
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return json.loads(files(__package__).joinpath("benchmarks.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _index() -> dict[str, Benchmark]:
+    return {name: Benchmark(name, *row) for name, row in _table()["instances"].items()}
+
+
+@cache
+def _begins() -> dict[str, int]:
+    sizes = (entry.n_jobs * entry.n_machines for entry in _index().values())
+    return dict(
+        zip(_index(), accumulate(sizes, initial=0), strict=False)
+    )  # one more offset than names: the end
+
+
+@cache
+def _matrices() -> tuple[IntArray, IntArray]:
+    import numpy as np
+
+    with files(__package__).joinpath("benchmarks.npz").open("rb") as file:
+        arrays = np.load(file, allow_pickle=False)
+        return arrays["duration"].astype(np.int32), arrays["machine"].astype(np.int32)

@@ -1,0 +1,124 @@
+"""`l2s instances`, `l2s generate`, `l2s convert`: list, make and translate instances."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import click
+
+from l2s_plugin import data
+
+
+@click.command()
+@click.argument("words", metavar="[SET|NAME]...", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def instances(words: tuple[str, ...], as_json: bool) -> None:
+    """List the benchmark instances with their size and best known bounds.
+
+    A SET is one of abz, ft, la, orb, swv, ta, yn, a group such as ta-30x20, or a size such as 15x15.
+    """
+    names = data.select(words) if words else data.benchmark_names()
+    entries = [data.benchmark_info(name) for name in names]
+    if as_json:
+        click.echo(json.dumps([_as_dict(entry) for entry in entries], indent=1))
+        return
+    click.echo(f"{'name':<6} {'size':>7} {'lower':>6} {'upper':>6}  status")
+    for entry in entries:
+        bounds = f"{entry.lower_bound:>6} {entry.upper_bound:>6}"
+        click.echo(f"{entry.name:<6} {entry.size:>7} {bounds}  {_status(entry)}")
+
+
+def _status(entry: data.Benchmark) -> str:
+    return "solved" if entry.is_solved else "open"
+
+
+def _as_dict(entry: data.Benchmark) -> dict[str, str | int]:
+    return {
+        "name": entry.name,
+        "set": entry.set,
+        "size": entry.size,
+        "n_jobs": entry.n_jobs,
+        "n_machines": entry.n_machines,
+        "lower_bound": entry.lower_bound,
+        "upper_bound": entry.upper_bound,
+        "status": _status(entry),
+    }
+
+
+class Size(click.ParamType):
+    """Jobs x machines, such as 10x10."""
+
+    name = "size"
+
+    def convert(
+        self, value: str | tuple[int, int], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        match = re.fullmatch(r"([0-9]{1,9})[xX]([0-9]{1,9})", value)
+        if not match:
+            self.fail(f"{value!r}, expected jobs x machines such as 10x10", param, ctx)
+        return int(match[1]), int(match[2])
+
+
+@click.command()
+@click.argument("size", type=Size())
+@click.option("--seed", type=click.IntRange(min=0), help="Any number; 0 unless given.")
+@click.option(
+    "--distribution",
+    type=click.Choice(["taillard", "uniform"]),
+    default="taillard",
+    show_default=True,
+    help="Taillard's generator, or the uniform one of the paper.",
+)
+@click.option("--time-seed", type=int, help="Taillard's seed of the durations, instead of --seed.")
+@click.option("--machine-seed", type=int, help="Taillard's seed of the machine orders, instead of --seed.")
+@click.option(
+    "-o", "--output", default="-", metavar="FILE", help="Where to write; standard output unless given."
+)
+@click.option("--format", "format_name", metavar="NAME", help="Format, unless the file's ending says it.")
+def generate(
+    size: tuple[int, int],
+    seed: int | None,
+    distribution: str,
+    time_seed: int | None,
+    machine_seed: int | None,
+    output: str,
+    format_name: str | None,
+) -> None:
+    """Make a random instance of SIZE jobs x machines, such as 10x10.
+
+    The same seed gives the same instance. `--time-seed 840612802 --machine-seed 398197754` and 15x15 is ta01.
+    """
+    from l2s_plugin import generate as generators
+    from l2s_plugin.loader import save
+
+    seeds = (time_seed, machine_seed)
+    if seeds != (None, None):
+        if time_seed is None or machine_seed is None:
+            raise click.UsageError("--time-seed and --machine-seed belong together")
+        if distribution != "taillard" or seed is not None:
+            raise click.UsageError("--time-seed and --machine-seed go without --seed, and with Taillard only")
+        instance = generators.taillard(*size, time_seed, machine_seed)
+    elif distribution == "taillard":
+        instance = generators.taillard(*size, *generators.taillard_seeds(seed or 0))
+    else:
+        instance = generators.uniform(*size, seed or 0)
+    save(instance, output, format_name)
+
+
+@click.command()
+@click.argument("source", metavar="INPUT")
+@click.argument("target", metavar="OUTPUT")
+@click.option("--from", "source_format", metavar="NAME", help="Format of INPUT, unless its contents say it.")
+@click.option("--to", "target_format", metavar="NAME", help="Format of OUTPUT, unless its ending says it.")
+def convert(source: str, target: str, source_format: str | None, target_format: str | None) -> None:
+    """Write the instance INPUT (a file, a benchmark name or -) to the file OUTPUT in another format.
+
+    Of a file with several instances, FILE#0 is the first. OUTPUT - is standard output, in the standard format
+    unless --to names another.
+    """
+    from l2s_plugin.loader import load, save
+
+    save(load(source, source_format), target, target_format)

@@ -1,0 +1,101 @@
+"""NumPy files as the authors of the paper publish them: integers of shape [2, J, M] or [n, 2, J, M].
+
+The first of the two matrices holds durations, the second machines. The authors count machines from 1; files
+that count from 0 are read as well. This is no guess: every row of machines must be a permutation of 1..M,
+or every row one of 0..M-1, and anything else is an error. Written files count from 1. Arrays of Python
+objects are refused.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.errors import InstanceError, InstanceFormatError
+from l2s_plugin.formats.parsing import fail, stem
+from l2s_plugin.instance import Instance
+
+MAGIC = b"\x93NUMPY"
+
+
+class Npy:
+    """Integer arrays [2, jobs, machines] or [n, 2, jobs, machines]."""
+
+    name = "npy"
+    suffixes = (".npy",)
+    expects = "a NumPy .npy file"
+
+    def detect(self, data: bytes, source: str) -> bool:
+        return data.startswith(MAGIC)
+
+    def read(self, data: bytes, source: str) -> list[Instance]:
+        array = _array(data, source)
+        if array.dtype.kind not in "iu":
+            raise fail(source, 1, f"array of {array.dtype}, expected integers")
+        if array.ndim not in (3, 4) or array.shape[-3] != 2 or not array.size:
+            shape = "x".join(map(str, array.shape)) or "no dimensions"
+            raise fail(
+                source, 1, f"array of shape {shape}, expected 2 x jobs x machines or n x 2 x jobs x machines"
+            )
+        if array.ndim == 3:
+            return [_instance(array, source, stem(source), "")]
+        name = stem(source)
+        return [_instance(pair, source, f"{name}#{k}", f"instance {k}, ") for k, pair in enumerate(array)]
+
+    def write(self, instance: Instance) -> bytes:
+        if not instance.is_rectangular:
+            raise InstanceFormatError(
+                f"{instance.name}: the npy format expects every job to visit each of the "
+                f"{instance.n_machines} machines exactly once; use standard or l2s-json"
+            )
+        shape = (instance.n_jobs, instance.n_machines)
+        matrices = np.stack((instance.duration.reshape(shape), instance.machine.reshape(shape) + 1))
+        file = io.BytesIO()
+        np.save(file, matrices.astype(np.int64), allow_pickle=False)
+        return file.getvalue()
+
+
+def _array(data: bytes, source: str) -> NDArray[Any]:
+    if not data.startswith(MAGIC):
+        raise fail(source, 1, "no NumPy header, expected a NumPy .npy file")
+    file = io.BytesIO(data)
+    try:
+        array = np.load(file, allow_pickle=False)
+    except (ValueError, TypeError, OSError, EOFError, MemoryError) as error:
+        reason = " ".join(str(error).split())
+        raise fail(source, 1, f"damaged NumPy file ({reason}), expected an array of integers") from error
+    rest = len(data) - file.tell()
+    if rest:
+        raise fail(source, 1, f"{rest} bytes after the array, expected the end of the file")
+    return array
+
+
+def _instance(pair: NDArray[Any], source: str, name: str, where: str) -> Instance:
+    duration, machine = pair
+    n_machines = machine.shape[1]
+    first = _first_machine(machine, source, where)
+    offsets = np.arange(0, duration.size + 1, n_machines)
+    try:
+        machine = machine.ravel().astype(np.int64) - first
+        return Instance(duration.ravel(), machine, offsets, n_machines, name=name, source=source)
+    except InstanceError as error:
+        raise fail(source, 1, f"{where}{error}, expected durations of 0 or more") from error
+
+
+def _first_machine(machine: NDArray[Any], source: str, where: str) -> int:
+    """0 or 1, whichever the machines of all jobs are counted from."""
+    n_machines = machine.shape[1]
+    ordered = np.sort(machine, axis=1)
+    first = int(ordered[0, 0] == 1)
+    wrong = np.flatnonzero((ordered != np.arange(n_machines) + first).any(axis=1))
+    if len(wrong):
+        job = int(wrong[0])
+        found = f"{where}job {job} has machines {machine[job].tolist()[:8]}"
+        expected = (
+            f"a permutation of 1 to {n_machines} in every job, or of 0 to {n_machines - 1} in every job"
+        )
+        raise fail(source, 1, f"{found}, expected {expected}")
+    return first

@@ -1,0 +1,129 @@
+"""Random instances: Taillard's generator, which reproduces his benchmarks, and the paper's uniform one."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.errors import InstanceError
+from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
+
+MAX_OPERATIONS = 10_000_000
+
+# Taillard 1993, section 2: x <- 16807 x mod (2^31 - 1)
+_MULTIPLIER = 16807
+_MODULUS = 2**31 - 1
+
+
+def taillard(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> Instance:
+    """Generate an instance as Taillard did: durations from 1 to 99, machines in random order.
+
+    The seeds published with his benchmarks reproduce them: `taillard(15, 15, 840612802, 398197754)` is ta01.
+
+    Parameters
+    ----------
+    n_jobs, n_machines
+        Size; every job visits every machine once.
+    time_seed, machine_seed
+        Seeds of the two streams of random numbers, from 1 to 2^31 - 2.
+    """
+    n_jobs, n_machines = _size(n_jobs, n_machines)
+    time_seed, machine_seed = _lcg_seed("time_seed", time_seed), _lcg_seed("machine_seed", machine_seed)
+    shape = (n_jobs, n_machines)
+    duration = 1 + (_lcg(time_seed, n_jobs * n_machines) * 99).astype(np.int32)
+    # operation k swaps its machine with that of an operation from k to the last, job by job
+    columns = np.arange(n_machines)
+    draws = _lcg(machine_seed, n_jobs * n_machines).reshape(shape)
+    partner = columns + (draws * (n_machines - columns)).astype(np.int64)
+    machine = np.tile(columns.astype(np.int32), (n_jobs, 1))
+    rows = np.arange(n_jobs)
+    for k in range(n_machines):
+        other = partner[:, k]
+        machine[rows, k], machine[rows, other] = machine[rows, other], machine[rows, k]
+    name = f"taillard-{n_jobs}x{n_machines}-{time_seed}-{machine_seed}"
+    return _rectangle(duration, machine, n_machines, name, "Taillard's generator")
+
+
+def taillard_seeds(seed: int) -> tuple[int, int]:
+    """A pair of seeds for `taillard`, derived from any one non-negative number."""
+    time_seed, machine_seed = _generator(seed).integers(1, _MODULUS, size=2)
+    return int(time_seed), int(machine_seed)
+
+
+def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 99) -> Instance:
+    """Generate an instance as in the paper: uniform durations, and a random permutation of machines per job.
+
+    Parameters
+    ----------
+    n_jobs, n_machines
+        Size; every job visits every machine once.
+    seed
+        Any non-negative number; the same seed gives the same instance.
+    low, high
+        Smallest and largest duration.
+    """
+    n_jobs, n_machines = _size(n_jobs, n_machines)
+    low, high = _integer("low", low), _integer("high", high)
+    if not 0 <= low <= high <= MAX_TOTAL_DURATION:
+        raise InstanceError(
+            f"durations from {low} to {high}: expected 0 <= low <= high <= {MAX_TOTAL_DURATION}"
+        )
+    rng = _generator(seed)
+    duration = rng.integers(low, high, size=n_jobs * n_machines, endpoint=True)
+    machine = rng.permuted(np.tile(np.arange(n_machines, dtype=np.int32), (n_jobs, 1)), axis=1)
+    span = "" if (low, high) == (1, 99) else f"-{low}-{high}"
+    name = f"uniform-{n_jobs}x{n_machines}{span}-{seed}"
+    return _rectangle(duration, machine, n_machines, name, "uniform generator")
+
+
+def _lcg(seed: int, count: int) -> NDArray[np.float64]:
+    """The first `count` numbers of Taillard's stream, in (0, 1).
+
+    The k-th state is seed * 16807^k mod m, and the powers known double per round, so no loop over draws is
+    needed; products of two residues stay below 2^62.
+    """
+    powers = np.array([_MULTIPLIER], np.int64)
+    while len(powers) < count:
+        powers = np.concatenate((powers, powers * powers[-1] % _MODULUS))
+    return powers[:count] * seed % _MODULUS / _MODULUS
+
+
+def _rectangle(
+    duration: NDArray[Any], machine: NDArray[Any], n_machines: int, name: str, source: str
+) -> Instance:
+    offsets = np.arange(0, duration.size + 1, n_machines, dtype=np.int32)
+    return Instance(duration.ravel(), machine.ravel(), offsets, n_machines, name=name, source=source)
+
+
+def _size(n_jobs: int, n_machines: int) -> tuple[int, int]:
+    n_jobs, n_machines = _integer("n_jobs", n_jobs), _integer("n_machines", n_machines)
+    if n_jobs < 1 or n_machines < 1:
+        raise InstanceError(
+            f"cannot generate {n_jobs}x{n_machines}: expected at least one job and one machine"
+        )
+    if n_jobs * n_machines > MAX_OPERATIONS:
+        raise InstanceError(f"cannot generate {n_jobs}x{n_machines}: at most {MAX_OPERATIONS} operations")
+    return n_jobs, n_machines
+
+
+def _lcg_seed(name: str, seed: int) -> int:
+    seed = _integer(name, seed)
+    if not 0 < seed < _MODULUS:
+        raise InstanceError(f"{name} is {seed}, expected 1 to {_MODULUS - 1}")
+    return seed
+
+
+def _generator(seed: int) -> np.random.Generator:
+    if _integer("seed", seed) < 0:
+        raise InstanceError(f"seed is {seed}, expected 0 or more")
+    return np.random.default_rng(seed)
+
+
+def _integer(name: str, value: int) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InstanceError(f"{name} must be an integer, got {value!r}") from None

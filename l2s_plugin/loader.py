@@ -1,0 +1,199 @@
+"""Loading instances by name or from files of any known format, and saving them."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+from l2s_plugin import data as benchmarks
+from l2s_plugin.errors import InstanceError, InstanceFormatError, L2SError, PluginError, unknown_name
+from l2s_plugin.files import read_bytes, write_bytes
+from l2s_plugin.formats import InstanceFormat
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.specs import InstanceFormatSpec
+
+Source = str | PathLike[str] | IO[Any]
+
+
+def load(
+    source: Source,
+    format: str | InstanceFormat | None = None,  # noqa: A002
+    registry: Registry | None = None,
+) -> Instance:
+    """Load one instance.
+
+    Parameters
+    ----------
+    source
+        A benchmark name (`"ta01"`), the path of a file, an open file, or `"-"` for standard input. A name
+        wins over a file called the same: write `"./ta01"` for the file. `"file.npy#3"` is the instance at
+        index 3 of a file with several.
+    format
+        Name of the file's format; None: the one format that recognises the contents.
+    registry
+        Where formats are looked up; None: all installed plugins.
+    """
+    path = str(source) if isinstance(source, str | PathLike) else ""
+    if isinstance(source, str) and format is None and source in benchmarks.benchmark_names():
+        return benchmarks.benchmark(source)
+    file, hash_sign, index = path.rpartition("#")
+    if hash_sign and index.isdecimal() and not os.path.exists(path) and os.path.exists(file):
+        found = load_all(file, format, registry)
+        if int(index) >= len(found):
+            raise InstanceFormatError(
+                f"{path}: {file} holds {len(found)} instances, expected an index below that"
+            )
+        return found[int(index)]
+    found = load_all(source, format, registry)
+    if len(found) > 1:
+        label = path or found[0].source
+        raise InstanceFormatError(
+            f"{label}: {len(found)} instances, expected one; pick one as {label}#0, {label}#1, ..."
+        )
+    return found[0]
+
+
+def load_all(
+    source: Source,
+    format: str | InstanceFormat | None = None,  # noqa: A002
+    registry: Registry | None = None,
+) -> list[Instance]:
+    """Load every instance of a file (or the one benchmark instance of that name); see `load`."""
+    if isinstance(source, str) and format is None and source in benchmarks.benchmark_names():
+        return [benchmarks.benchmark(source)]
+    registry = registry or default_registry()
+    contents, label = _contents(source)
+    reader = _detect(contents, label, registry) if format is None else _format(format, registry)
+    return _read(reader, contents, label)
+
+
+def save(
+    instance: Instance,
+    path: str | PathLike[str],
+    format: str | InstanceFormat | None = None,  # noqa: A002
+    registry: Registry | None = None,
+) -> None:
+    """Save an instance, in the format of that name or else of the path's ending.
+
+    `"-"` writes to standard output, in the standard text format unless another is named.
+    """
+    registry = registry or default_registry()
+    if format is None:
+        format = "standard" if str(path) == "-" else _by_suffix(str(path), registry)  # noqa: A001
+    write_bytes(Path(path), encode(instance, format, registry))
+
+
+def encode(instance: Instance, format: str | InstanceFormat, registry: Registry | None = None) -> bytes:  # noqa: A002
+    """The contents of a file that holds `instance` in one format."""
+    writer = _format(format, registry or default_registry())
+    try:
+        return writer.write(instance)
+    except L2SError:
+        raise
+    except Exception as error:
+        raise _broken(writer, "write", error) from error
+
+
+def _contents(source: Source) -> tuple[bytes, str]:
+    """The bytes behind a source, and what to call it in messages."""
+    if isinstance(source, str | PathLike):
+        path = os.fspath(source)
+        if path == "-":
+            return read_bytes(path), "stdin"
+        if isinstance(source, str) and not os.path.exists(path):
+            raise unknown_name("instance", path, benchmarks.benchmark_names(), " (and there is no such file)")
+        return read_bytes(path, InstanceFormatError), path
+    try:
+        contents = source.read()
+    except UnicodeDecodeError as error:
+        raise InstanceFormatError(
+            f"{_label(source)}:1: binary file, expected it opened in binary mode"
+        ) from error
+    return contents.encode() if isinstance(contents, str) else bytes(contents), _label(source)
+
+
+def _label(file: IO[Any]) -> str:
+    name = getattr(file, "name", None)
+    return name if isinstance(name, str) else "file"
+
+
+def _format(value: str | InstanceFormat, registry: Registry) -> InstanceFormat:
+    return registry.create(InstanceFormatSpec, value)
+
+
+def _detect(contents: bytes, label: str, registry: Registry) -> InstanceFormat:
+    """The one format that recognises the file; none or several is an error."""
+    if not contents.strip():
+        raise InstanceFormatError(f"{label}:1: empty file, expected an instance")
+    formats, failures = _all_formats(registry)
+    found = []
+    for each in formats:
+        try:
+            if each.detect(contents, label):
+                found.append(each)
+        except Exception as error:
+            raise _broken(each, "detect", error) from error
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = " and ".join(each.name for each in found)
+        raise InstanceFormatError(
+            f"{label}:1: recognised as {names}, expected one format; name the one it is in"
+        )
+    expected = ", ".join(f"{getattr(each, 'expects', 'its contents')} ({each.name})" for each in formats)
+    kind = "binary file in no known format" if b"\0" in contents else "not in any known format"
+    raise InstanceFormatError(f"{label}:1: {kind}, expected one of: {expected}{''.join(failures)}")
+
+
+def _all_formats(registry: Registry) -> tuple[list[InstanceFormat], list[str]]:
+    """Every format that can be used, and a remark on each that cannot: the others must work."""
+    formats, failures = [], []
+    for name in dict.fromkeys(spec.name for spec in registry.specs(InstanceFormatSpec)):
+        try:
+            formats.append(_format(name, registry))
+        except L2SError as error:
+            failures.append(f"; {error}")
+    failures += [f"; plugin {plugin.id} failed: {plugin.error}" for plugin in registry.failures()]
+    return formats, failures
+
+
+def _read(reader: InstanceFormat, contents: bytes, label: str) -> list[Instance]:
+    try:
+        found = reader.read(contents, label)
+    except InstanceError as error:
+        raise InstanceFormatError(f"{label}:1: {error}") from error
+    except L2SError:
+        raise
+    except Exception as error:
+        raise _broken(reader, "read", error) from error
+    instances = found if isinstance(found, list) else [found]
+    if not instances or not all(isinstance(each, Instance) for each in instances):
+        raise PluginError(f"instance format {reader.name!r}: read must return an Instance or a list of them")
+    return instances
+
+
+def _by_suffix(path: str, registry: Registry) -> InstanceFormat:
+    """The format that claims the path's ending; the longest ending wins."""
+    formats, _ = _all_formats(registry)
+    claims = [(suffix, each) for each in formats for suffix in each.suffixes]
+    longest = max((len(suffix) for suffix, _ in claims if path.lower().endswith(suffix)), default=0)
+    owners = [each for suffix, each in claims if len(suffix) == longest and path.lower().endswith(suffix)]
+    if len(owners) > 1:
+        names = " and ".join(each.name for each in owners)
+        raise InstanceFormatError(
+            f"{path}: the formats {names} claim this ending, expected one; name the format"
+        )
+    if not owners:
+        known = ", ".join(f"{suffix} ({each.name})" for suffix, each in claims)
+        raise InstanceFormatError(
+            f"{path}: no format has this ending, expected one of {known}; or name the format"
+        )
+    return owners[0]
+
+
+def _broken(format_: InstanceFormat, method: str, error: Exception) -> PluginError:
+    name = getattr(format_, "name", type(format_).__name__)
+    return PluginError(f"instance format {name!r}: {method} raised {type(error).__name__}: {error}")
