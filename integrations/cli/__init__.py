@@ -43,6 +43,14 @@ COMMANDS = {
 }
 
 
+class ReaderGone(Exception):
+    """Standard output was closed by its reader, as in `l2s instances | head -1`."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C, in a form that click does not report in its own way."""
+
+
 class LazyGroup(click.Group):
     """A group that imports a command when it is called, and reports every error in one line."""
 
@@ -61,7 +69,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            close = get_close_matches(name, COMMANDS, cutoff=0.5)
+            close = get_close_matches(name, COMMANDS, cutoff=0.6)
             hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(COMMANDS)}"
             raise click.UsageError(f"unknown command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
@@ -69,6 +77,16 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:  # click would exit with 1, which means here that a check failed
+            raise ReaderGone from error
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
+        return result
 
     def main(
         self,
@@ -83,7 +101,6 @@ class LazyGroup(click.Group):
         with _errors_in_one_line():
             # what a command returns is no exit code; `ctx.exit(code)` comes back as a number, too
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-            sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -99,11 +116,11 @@ def _errors_in_one_line() -> Iterator[None]:
         _fail(error, error.format_message(), error.exit_code)
     except L2SError as error:
         _fail(error, str(error), EXIT_BAD_INPUT)
-    except BrokenPipeError:
-        # the reader has left, as in `l2s instances | head`; Python must not complain when it flushes at exit
+    except ReaderGone:
+        # Python must not complain when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_BROKEN_PIPE)
-    except (click.Abort, KeyboardInterrupt):
+    except (Interrupted, click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except Exception as error:

@@ -68,7 +68,7 @@ def check_outputs(output: str | None, gantt: str | None, as_json: bool) -> None:
     if gantt:
         ending = Path(gantt).suffix.lstrip(".").lower()
         if not ending:
-            raise L2SError(f"--gantt {gantt}: the file's ending says how to draw, as in {gantt}.png")
+            raise L2SError(f"--gantt {gantt}: the file's ending says how to draw, as in gantt.png")
         default_registry().load(RendererSpec, ending)
 
 
@@ -84,6 +84,9 @@ def run(name: str, method: str, rule: str, seed: int) -> tuple[Schedule, dict[st
     seconds = time.perf_counter() - begin
     schedule.verify()
     bound = lower_bound(instance)
+    known = instance.lower_bound  # from the literature, or from the file: not to be trusted above a schedule
+    if known and bound < known <= schedule.makespan:
+        bound = known
     return schedule, {
         "instance": instance.name,
         "makespan": schedule.makespan,
