@@ -15,7 +15,7 @@ solve: setup
 	$(BIN)/l2s solve $(INSTANCE) --method dispatch --output out/$(INSTANCE).json --gantt out/$(INSTANCE).png
 
 test: setup
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: setup
 	$(BIN)/ruff check

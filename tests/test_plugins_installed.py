@@ -158,7 +158,8 @@ assert expected and list(zip(moves.u[:count].tolist(), moves.v[:count].tolist())
 
 candidates = type(moves)(*(column[:3] for column in moves))
 candidates.value[:] = 7, 3, 5
-assert selector.select(state, candidates, None) == 1
+candidates.admissible[:] = 1, 0, 1
+assert selector.select(state, candidates, None) == 2
 """
     run = python("-c", code)
     assert run.returncode == 0, run.stderr

@@ -8,7 +8,10 @@ import numpy as np
 
 
 class Smallest:
-    """Take the move with the smallest value."""
+    """Take the admissible move with the smallest value."""
 
-    def select(self, state: Any, moves: Any, rng: Any) -> int | None:
-        return int(np.argmin(moves.value)) if len(moves.value) else None
+    name = "example-smallest"
+
+    def select(self, state: Any, moves: Any, rng: np.random.Generator) -> int | None:
+        rows = np.flatnonzero(moves.admissible)
+        return int(rows[np.argmin(moves.value[rows])]) if len(rows) else None
