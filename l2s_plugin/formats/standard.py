@@ -70,7 +70,8 @@ class Standard:
 
     def write(self, instance: Instance) -> bytes:
         """Comments with name and bounds, then the size and the jobs; `-1 -1` only where a row needs it."""
-        rows = [f"# {' '.join(instance.name.split())}"]
+        name = "".join(sign if sign.isprintable() else " " for sign in instance.name)
+        rows = [f"# {name}"]
         if instance.lower_bound is not None or instance.upper_bound is not None:
             rows.append(f"# lower bound {instance.lower_bound}, upper bound {instance.upper_bound}")
         rows.append(f"{instance.n_jobs} {instance.n_machines}")

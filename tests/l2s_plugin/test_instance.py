@@ -1,0 +1,117 @@
+"""`Instance`: what it accepts, what it refuses, and the arrays it derives."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from l2s_plugin.errors import InstanceError
+from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
+from tests.strategies import instances, solutions
+
+
+@given(instances())
+def test_jobs_is_the_inverse_of_from_jobs(instance):
+    assert Instance.from_jobs(instance.jobs(), instance.n_machines) == instance
+
+
+@given(instances())
+def test_neighbours_in_the_job_agree_with_the_list_of_jobs(instance):
+    none, operation = instance.n_operations, 0
+    for job, row in enumerate(instance.jobs()):
+        for index in range(len(row)):
+            assert instance.job[operation] == job
+            assert instance.job_pred[operation] == (operation - 1 if index > 0 else none)
+            assert instance.job_succ[operation] == (operation + 1 if index < len(row) - 1 else none)
+            operation += 1
+
+
+@given(solutions())
+def test_machine_offset_separates_the_machines_of_a_solution(solution):
+    instance, order = solution
+    for machine in range(instance.n_machines):
+        a, b = instance.machine_offset[machine : machine + 2]
+        assert sorted(order[a:b]) == np.flatnonzero(instance.machine == machine).tolist()
+
+
+@given(instances(rectangular=True))
+def test_every_job_of_a_rectangle_visits_every_machine_once(instance):
+    assert instance.is_rectangular
+    assert all(
+        sorted(machine for machine, _ in job) == list(range(instance.n_machines)) for job in instance.jobs()
+    )
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        [[(0, 1), (1, 1)], [(0, 1)]],  # shorter job
+        [[(0, 1), (0, 1)], [(0, 1), (1, 1)]],  # one machine twice
+        [[(0, 1)], [(0, 1)], [(0, 1), (1, 1), (0, 1), (1, 1)]],  # right number of operations, wrong shape
+    ],
+)
+def test_other_shapes_are_not_rectangular(jobs):
+    assert not Instance.from_jobs(jobs, 2).is_rectangular
+
+
+def test_equality_is_about_operations_not_names():
+    jobs = [[(0, 3), (1, 2)], [(1, 4)]]
+    one = Instance.from_jobs(jobs, name="a", lower_bound=3)
+    other = Instance.from_jobs(jobs, name="b")
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != Instance.from_jobs(jobs, 3)  # one more machine
+    assert one != Instance.from_jobs([[(0, 3)], [(1, 2), (1, 4)]])  # same operations, other jobs
+    assert one != "a"
+
+
+def test_arrays_cannot_be_changed():
+    duration = np.array([1, 2], np.int32)
+    instance = Instance(duration, [0, 0], [0, 1, 2], 1)
+    duration[0] = 99
+    assert instance.duration.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        instance.duration[0] = 5
+
+
+def test_with_details_keeps_the_operations():
+    instance = Instance.from_jobs([[(0, 3)]])
+    renamed = instance.with_details(name="x", upper_bound=3)
+    assert (renamed.name, renamed.upper_bound, renamed.lower_bound) == ("x", 3, None)
+    assert renamed == instance
+    assert repr(renamed) == "Instance(x: 1 jobs, 1 machines, 1 operations)"
+    assert renamed.size == "1x1"
+
+
+def test_describe_names_job_and_index():
+    instance = Instance.from_jobs([[(0, 1), (1, 1)], [(1, 1), (0, 1), (1, 1)]])
+    assert [instance.describe(x) for x in (0, 1, 2, 4)] == [
+        "operation 0 (job 0, index 0)",
+        "operation 1 (job 0, index 1)",
+        "operation 2 (job 1, index 0)",
+        "operation 4 (job 1, index 2)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], [], [0], 1), "an instance needs at least one operation"),
+        (([1, 2], [0], [0, 2], 1), "2 durations but 1 machines"),
+        (([1, 2], [0, 0], [0, 1], 1), "job_offset must run from 0 to 2"),
+        (([1, 2], [0, 0], [0, 0, 2], 1), "job 0 has no operations"),
+        (([1, -2], [0, 0], [0, 2], 1), r"operation 1 \(job 0, index 1\) has negative duration -2"),
+        (([1, 2], [0, 1], [0, 2], 1), r"operation 1 \(job 0, index 1\) is on machine 1, expected 0 to 0"),
+        (([1, 2], [-1, 0], [0, 2], 1), r"operation 0 \(job 0, index 0\) is on machine -1"),
+        (([MAX_TOTAL_DURATION, 1], [0, 0], [0, 2], 1), "total duration 1073741824 is too large"),
+        (([2**40], [0], [0, 1], 1), "beyond 32 bits"),
+        (([1.5], [0], [0, 1], 1), "duration must hold integers"),
+        (([[1]], [0], [0, 1], 1), "one-dimensional"),
+    ],
+)
+def test_nonsense_is_refused_with_the_place(arguments, message):
+    with pytest.raises(InstanceError, match=message):
+        Instance(*arguments)
+
+
+def test_the_largest_total_duration_is_accepted():
+    assert Instance.from_jobs([[(0, MAX_TOTAL_DURATION - 1), (0, 1)]]).n_operations == 2
