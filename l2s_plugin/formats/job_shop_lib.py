@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from l2s_plugin.formats.parsing import MAX_SIZE, Document, build, json_keys, stem
+from l2s_plugin.formats.parsing import MAX_SIZE, Document, build, json_keys, operation_problem, stem
 from l2s_plugin.instance import Instance
 
 UNSUPPORTED = ("release_dates_matrix", "deadlines_matrix", "due_dates_matrix")
@@ -47,9 +47,10 @@ class JobShopLib:
         n_machines = _n_machines(document, jobs, metadata)
         for job, row in enumerate(jobs):
             for index, (machine, duration) in enumerate(row):
-                where = f"job {job}, index {index}"
-                document.check_operation(where, machine, 0, n_machines, "machines_matrix", job, index)
-                document.check_operation(where, 0, duration, n_machines, "duration_matrix", job, index)
+                problem = operation_problem(machine, duration, n_machines)
+                if problem:
+                    matrix = "machines_matrix" if problem.startswith("machine") else "duration_matrix"
+                    raise document.fail(f"job {job}, index {index}: {problem}", matrix, job, index)
         lower, upper = _bounds(document, metadata)
         name = document.get("name", str) or stem(source)
         return build(jobs, n_machines, source, name=name, lower_bound=lower, upper_bound=upper)

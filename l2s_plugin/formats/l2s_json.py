@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 
 from l2s_plugin.errors import unknown_name
-from l2s_plugin.formats.parsing import MAX_SIZE, Document, build, json_keys
+from l2s_plugin.formats.parsing import MAX_SIZE, Document, build, json_keys, operation_problem
 from l2s_plugin.instance import Instance
 
 FORMAT = "l2s-instance"
@@ -85,15 +85,12 @@ def _jobs(document: Document, n_machines: int) -> list[list[tuple[int, int]]]:
     for job, row in enumerate(rows):
         pairs = []
         for index, pair in enumerate(document.check_list(row, f"job {job}", "jobs", job)):
-            where = f"job {job}, index {index}"
-            if (
-                not isinstance(pair, list)
-                or len(pair) != 2
-                or not all(type(number) is int for number in pair)
-            ):
-                message = f"{where} is {json.dumps(pair)[:40]}, expected [machine, duration]"
+            if not isinstance(pair, list) or list(map(type, pair)) != [int, int]:
+                message = f"job {job}, index {index} is {json.dumps(pair)[:40]}, expected [machine, duration]"
                 raise document.fail(message, "jobs", job, index)
-            document.check_operation(where, pair[0], pair[1], n_machines, "jobs", job, index)
+            problem = operation_problem(pair[0], pair[1], n_machines)
+            if problem:
+                raise document.fail(f"job {job}, index {index}: {problem}", "jobs", job, index)
             pairs.append((pair[0], pair[1]))
         jobs.append(pairs)
     return jobs

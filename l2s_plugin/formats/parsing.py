@@ -93,7 +93,7 @@ def json_keys(data: bytes, *keys: str) -> dict[str, Any] | None:
     A damaged document counts when the keys are in its text, so that its reader can say where the damage is.
     """
     text = text_or_none(data)
-    if text is None or not text.lstrip().startswith("{"):
+    if text is None or not text.lstrip().startswith("{") or not all(f'"{key}"' in text for key in keys):
         return None
     try:
         document = json.loads(text)
@@ -202,13 +202,6 @@ class Document:
         if not isinstance(value, list) or not value:
             raise self.fail(f"{what} is {json.dumps(value)[:40]}, expected a list that is not empty", *path)
         return value
-
-    def check_operation(
-        self, where: str, machine: int, duration: int, n_machines: int, *path: str | int
-    ) -> None:
-        problem = operation_problem(machine, duration, n_machines)
-        if problem:
-            raise self.fail(f"{where}: {problem}", *path)
 
     def check_bounds(self, lower: int | None, upper: int | None, *path: str | int) -> None:
         problem = bounds_problem(lower, upper)
