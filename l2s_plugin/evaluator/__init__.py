@@ -1,1 +1,166 @@
-"""The evaluator."""
+"""Times of schedules: earliest and latest starts and makespans of many machine orders in one call.
+
+Two engines give identical answers: a compiled critical-path method on the CPU and the paper's message passing
+in torch on any device. This is the one place that computes times from orders at the surface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from l2s_plugin.errors import L2SError, ScheduleError, missing_extra, unknown_name
+from l2s_plugin.evaluator import compiled
+from l2s_plugin.evaluator.batch import Batch, pack
+from l2s_plugin.instance import Instance, IntArray
+
+__all__ = ["ENGINES", "Batch", "Evaluation", "Evaluator", "SolutionTimes", "pack"]
+
+ENGINES = ("auto", "compiled", "message-passing")
+
+
+class SolutionTimes(NamedTuple):
+    """One solution of an `Evaluation`; `est` and `lst` are views."""
+
+    est: IntArray
+    lst: IntArray
+    makespan: int
+    feasible: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Times of a batch of solutions; `evaluation[b]` is solution b alone.
+
+    A solution whose machine orders wait for each other in a cycle has no times: `feasible` is False, and its
+    makespan, `est` and `lst` are -1.
+
+    Parameters
+    ----------
+    est, lst
+        Earliest and latest start of every operation, all solutions one after the other.
+    offset
+        Solution b owns the entries `offset[b]` up to, not including, `offset[b + 1]` of `est` and `lst`.
+    makespan, feasible
+        One entry per solution.
+    """
+
+    est: IntArray
+    lst: IntArray
+    offset: NDArray[np.int64]
+    makespan: IntArray
+    feasible: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.makespan)
+
+    def __getitem__(self, solution: int) -> SolutionTimes:
+        solution = range(len(self))[solution]
+        own = slice(self.offset[solution], self.offset[solution + 1])
+        return SolutionTimes(
+            self.est[own], self.lst[own], int(self.makespan[solution]), bool(self.feasible[solution])
+        )
+
+
+class Evaluator:
+    """Computes earliest starts, latest starts and makespans of batches of solutions.
+
+    Parameters
+    ----------
+    device
+        "cpu", or any other device torch knows ("cuda", "cuda:1", "mps", ...).
+    engine
+        "compiled" (CPU only), "message-passing" (any device, needs torch), or "auto": compiled on the CPU,
+        message passing elsewhere. The answers are the same.
+    threads
+        At most so many threads for the compiled engine, by default one per available core. Small batches use
+        one, and a single solution always does. The answers are the same.
+    """
+
+    def __init__(self, device: str = "cpu", engine: str = "auto", threads: int | None = None) -> None:
+        self.device = str(device)
+        if engine not in ENGINES:
+            raise unknown_name("evaluator engine", str(engine), ENGINES)
+        if threads is not None and threads < 1:
+            raise L2SError(f"threads must be at least 1, got {threads}")
+        self.threads = threads
+        on_cpu = self.device == "cpu"
+        self.engine = engine if engine != "auto" else "compiled" if on_cpu else "message-passing"
+        if self.engine == "compiled" and not on_cpu:
+            raise L2SError(
+                f"the compiled engine runs on cpu only, not on {self.device!r}; use message-passing"
+            )
+        if self.engine == "message-passing":
+            _check_device(self.device)
+
+    def evaluate(
+        self, instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] | NDArray[Any]
+    ) -> Evaluation:
+        """Evaluate a batch of solutions.
+
+        Parameters
+        ----------
+        instances
+            The instance that all solutions are of, or one instance per solution.
+        orders
+            One flat integer array per solution (or the rows of a 2-D array): all operations machine by
+            machine, in processing order, as `Schedule.order` has them. Each must list every operation once,
+            on its machine.
+        """
+        return self.evaluate_packed(pack(instances, orders))
+
+    def evaluate_packed(self, batch: Batch) -> Evaluation:
+        """Evaluate a batch that was packed before (`pack`), for callers who evaluate it more than once."""
+        if self.engine == "compiled":
+            times = compiled.evaluate(batch, self.threads or compiled.default_threads())
+            _check_orders(batch, times.status)
+            return Evaluation(
+                times.est, times.lst, batch.offset, times.makespan, times.status == compiled.FEASIBLE
+            )
+        from l2s_plugin.evaluator import message_passing
+
+        _check_orders(batch, compiled.check(batch).status)
+        return Evaluation(*message_passing.evaluate_batch(batch, self.device))
+
+    def __repr__(self) -> str:
+        return f"Evaluator(device={self.device!r}, engine={self.engine!r})"
+
+
+@cache
+def _check_device(device: str) -> None:
+    try:
+        import torch
+    except ImportError:
+        raise missing_extra("torch", "learn") from None
+    try:
+        torch.zeros(1, device=device).item()  # only use shows whether a device is there
+    except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise L2SError(f"device {device!r} cannot be used: {reason}") from None
+
+
+def _check_orders(batch: Batch, status: NDArray[np.int64]) -> None:
+    """Say what is wrong with the first order that does not list every operation once, machine by machine."""
+    if not status.size or status.min() >= compiled.CYCLIC:
+        return
+    solution = int(np.argmax(status < compiled.CYCLIC))
+    position = -1 - int(status[solution])
+    order = batch.order[batch.offset[solution] : batch.offset[solution + 1]].view(np.int32)
+    instance = batch.which[solution]
+    split = batch.machine_offset[batch.machine_base[instance] : batch.machine_base[instance + 1]]
+    expected = int(np.searchsorted(split, position, side="right")) - 1
+    operation = int(order[position])
+    if not 0 <= operation < len(order):
+        reason = f"no operation has this number, expected 0 to {len(order) - 1}"
+    elif (machine := batch.machine[batch.operation_offset[instance] + operation]) != expected:
+        reason = f"it belongs to machine {machine}, expected an operation of machine {expected}"
+    else:
+        reason = "it is listed twice"
+    raise ScheduleError(
+        f"solution {solution}: position {position} of the order holds operation {operation}: {reason}"
+    )

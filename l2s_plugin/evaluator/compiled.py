@@ -1,0 +1,238 @@
+"""The critical-path method, compiled: one topological pass forward, one pass backward, O(operations).
+
+A batch is spread over threads in ranges of solutions. Each range has its own workspace, and every solution is
+computed in that workspace alone, so the answers do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.evaluator.batch import Batch
+from l2s_plugin.kernels.compile import kernel
+
+Int32 = NDArray[np.int32]
+Operations = NDArray[np.uint32]
+
+# status of a solution; -1 - p where position p of its order makes no sense
+FEASIBLE = 1
+CYCLIC = 0
+
+_UNSEEN = 2**32 - 1
+_NEVER = 2**30  # more than any operation ever waits for
+_OPERATIONS_PER_TASK = 16_000  # about 100 us of work; less is done sooner than another thread is woken
+_TASKS_PER_THREAD = 4  # cores are seldom equally free
+
+
+class Times(NamedTuple):
+    """What the kernels fill in: `est`, `lst` over the operations of all solutions, the rest per solution."""
+
+    est: Int32
+    lst: Int32
+    makespan: Int32
+    status: NDArray[np.int64]
+
+
+class Workspace(NamedTuple):
+    """One solution while it is being evaluated; the entry n, the number of operations, stands for none."""
+
+    duration: Int32
+    start: Int32
+    tail: Int32
+    waiting: Int32  # unfinished predecessors
+    job_succ: Operations
+    machine_succ: Operations
+    queue: Operations  # becomes a topological order
+
+
+def new_times(batch: Batch) -> Times:
+    """Room for the answers to a batch."""
+    n, count = len(batch.order), batch.n_solutions
+    return Times(
+        np.empty(n, np.int32), np.empty(n, np.int32), np.empty(count, np.int32), np.empty(count, np.int64)
+    )
+
+
+def new_workspace(n: int) -> Workspace:
+    """Room for one solution of up to n operations."""
+    size, number, operation = n + 1, np.int32, np.uint32
+    return Workspace(
+        np.empty(size, number),
+        np.empty(size, number),
+        np.empty(size, number),
+        np.empty(size, number),
+        np.empty(size, operation),
+        np.empty(size, operation),
+        np.empty(size, operation),
+    )
+
+
+@kernel
+def link(batch: Batch, solution: int, work: Workspace) -> int:
+    """Take one solution into the workspace: durations, successors, number of predecessors.
+
+    Every operation must be listed once, and on its own machine: returns FEASIBLE then (so far), else -1 - p
+    for the first position p of the order that is wrong. Nothing is read or written out of bounds, whatever
+    the order.
+    """
+    duration, waiting, job_succ, machine_succ = work.duration, work.waiting, work.job_succ, work.machine_succ
+    order, machine, machine_offset = batch.order, batch.machine, batch.machine_offset
+    at = batch.offset[solution]
+    n = batch.offset[solution + 1] - at
+    instance = batch.which[solution]
+    base = batch.operation_offset[instance]
+    split = batch.machine_base[instance]
+    n_machines = batch.machine_base[instance + 1] - split - 1
+    for x in range(n):
+        duration[x] = batch.duration[base + x]
+        job_succ[x] = batch.job_succ[base + x]
+        machine_succ[x] = _UNSEEN
+        waiting[x] = 1  # for its machine predecessor, which all but the first on each machine have
+    for x in range(1, n):
+        waiting[x] += batch.job_succ[base + x - 1] != n
+    for m in range(n_machines):
+        first, last = machine_offset[split + m], machine_offset[split + m + 1]
+        before = np.uint32(n)
+        for p in range(first, last):
+            x = order[np.uint64(at + p)]  # an unsigned index needs no test for negative values
+            if x >= n or machine[np.uint64(base + x)] != m or machine_succ[x] != _UNSEEN or x == before:
+                return -1 - p
+            machine_succ[before] = x  # the entry of "none" takes what nobody reads
+            before = x
+        machine_succ[before] = n
+        if first < last:
+            waiting[order[at + first]] -= 1
+    return FEASIBLE
+
+
+@kernel
+def forward(n: int, work: Workspace) -> int:
+    """Earliest starts by Kahn's algorithm; `queue` becomes a topological order, `start[n]` the makespan.
+
+    Returns the number of operations placed, which is less than n exactly when the orders contain a cycle. A
+    successor is always written behind the queue and counted only when it waits for nothing more: whether it
+    does is close to a coin toss, and a branch on it would be mispredicted half of the time.
+    """
+    duration, start, waiting, queue = work.duration, work.start, work.waiting, work.queue
+    job_succ, machine_succ = work.job_succ, work.machine_succ
+    count = 0
+    for x in range(n):
+        queue[count] = x
+        count += waiting[x] == 0
+        start[x] = 0
+    start[n] = 0
+    waiting[n] = _NEVER
+    placed = 0
+    while placed < count:
+        x = queue[placed]
+        placed += 1
+        end = start[x] + duration[x]
+        y = job_succ[x]
+        z = machine_succ[x]
+        start[y] = max(start[y], end)
+        waiting[y] -= 1
+        queue[count] = y
+        count += waiting[y] == 0
+        start[z] = max(start[z], end)
+        waiting[z] -= 1
+        queue[count] = z
+        count += waiting[z] == 0
+    return placed
+
+
+@kernel
+def backward(n: int, work: Workspace) -> None:
+    """Longest path from the start of each operation to the end, against the topological order."""
+    duration, tail, queue = work.duration, work.tail, work.queue
+    job_succ, machine_succ = work.job_succ, work.machine_succ
+    tail[n] = 0
+    for i in range(n - 1, -1, -1):
+        x = queue[i]
+        tail[x] = max(tail[job_succ[x]], tail[machine_succ[x]]) + duration[x]
+
+
+@kernel
+def evaluate_range(batch: Batch, times: Times, work: Workspace, first: int, last: int) -> None:
+    """Evaluate the solutions `first` up to, not including, `last`."""
+    start, tail = work.start, work.tail
+    for solution in range(first, last):
+        at = batch.offset[solution]
+        n = batch.offset[solution + 1] - at
+        status = link(batch, solution, work)
+        if status == FEASIBLE and forward(n, work) < n:
+            status = CYCLIC
+        times.status[solution] = status
+        if status == FEASIBLE:
+            backward(n, work)
+            makespan = start[n]
+            times.makespan[solution] = makespan
+            for x in range(n):
+                times.est[at + x] = start[x]
+                times.lst[at + x] = makespan - tail[x]
+        else:
+            times.makespan[solution] = -1
+            for x in range(n):
+                times.est[at + x] = -1
+                times.lst[at + x] = -1
+
+
+@kernel
+def check_range(batch: Batch, times: Times, work: Workspace, first: int, last: int) -> None:
+    """Only find out whether every order lists its operations as it should."""
+    for solution in range(first, last):
+        times.status[solution] = link(batch, solution, work)
+
+
+def evaluate(batch: Batch, threads: int = 1) -> Times:
+    """Evaluate a batch on up to `threads` threads; fewer where the work is not worth waking them."""
+    times = new_times(batch)
+    tasks = min(threads * _TASKS_PER_THREAD, batch.n_solutions, 1 + len(batch.order) // _OPERATIONS_PER_TASK)
+    if threads == 1 or tasks == 1:
+        _evaluate_part(batch, times, 0, batch.n_solutions)
+        return times
+    share = np.linspace(0, len(batch.order), tasks + 1)[1:-1]
+    cuts = [0, *np.searchsorted(batch.offset, share).tolist(), batch.n_solutions]
+    futures = [
+        _pool(threads).submit(_evaluate_part, batch, times, first, last) for first, last in pairwise(cuts)
+    ]
+    for future in futures:
+        future.result()
+    return times
+
+
+def check(batch: Batch) -> Times:
+    """The status of every solution, not yet knowing of cycles; the other arrays stay undefined."""
+    times = new_times(batch)
+    check_range(batch, times, new_workspace(_largest(batch)), 0, batch.n_solutions)
+    return times
+
+
+@cache
+def default_threads() -> int:
+    """As many as there are cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _evaluate_part(batch: Batch, times: Times, first: int, last: int) -> None:
+    evaluate_range(batch, times, new_workspace(_largest(batch)), first, last)
+
+
+def _largest(batch: Batch) -> int:
+    sizes = batch.operation_offset
+    return int(sizes[1]) if len(sizes) == 2 else int(np.diff(sizes).max(initial=0))
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="l2s-evaluator")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
