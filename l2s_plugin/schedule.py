@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,20 @@ class Schedule:
 
     @classmethod
     def from_machine_orders(cls, instance: Instance, orders: Sequence[ArrayLike]) -> Schedule:
-        """Start every operation as early as the given orders allow; raises `CyclicOrderError` where none can."""
+        """Start all operations as early as the orders allow; raises `CyclicOrderError` where none can."""
         if len(orders) != instance.n_machines:
             raise ScheduleError(f"{len(orders)} machine orders, expected {instance.n_machines}")
-        rows = [np.asarray(order, np.int64).ravel() for order in orders]
+        try:
+            rows = [np.asarray(order, np.int64).ravel() for order in orders]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ScheduleError(f"machine orders must hold operation ids: {error}") from error
+        by_machine = np.argsort(instance.machine, kind="stable")
         for machine, row in enumerate(rows):
-            expected = np.flatnonzero(instance.machine == machine)
+            expected = by_machine[instance.machine_offset[machine] : instance.machine_offset[machine + 1]]
             if not np.array_equal(np.sort(row), expected):
-                raise ScheduleError(f"the order of machine {machine} must list its {len(expected)} operations once each")
+                raise ScheduleError(
+                    f"the order of machine {machine} must list its {len(expected)} operations once each"
+                )
         return cls.from_order(instance, np.concatenate(rows))
 
     @classmethod
@@ -68,13 +75,13 @@ class Schedule:
 
     @classmethod
     def from_starts(cls, instance: Instance, start: ArrayLike) -> Schedule:
-        """Keep the given start times and read the machine orders off them; see `verify` for what they violate."""
+        """Keep the start times and read the machine orders off them; see `verify` for what they violate."""
         start = np.asarray(start)
         if start.shape != (instance.n_operations,):
             raise ScheduleError(f"{start.size} start times, expected {instance.n_operations}")
         if not np.issubdtype(start.dtype, np.integer):
             raise ScheduleError(f"start times must be integers, got {start.dtype}")
-        if start.min() < -(2**31) or start.max() >= 2**31:
+        if start.min() < -(2**31) or int(start.max()) + int(instance.duration.max()) >= 2**31:
             raise ScheduleError("start times beyond 32 bits")
         # by machine, then start; equal starts: the shorter first, then in job order (zero durations)
         ids = np.arange(instance.n_operations)
@@ -96,7 +103,7 @@ class Schedule:
 
     @property
     def linear_order(self) -> IntArray:
-        """All operations in one order that respects jobs and machines: by start, then end, then id."""
+        """All operations in one order that respects jobs and machines: by start, then end."""
         return np.lexsort((self._rank, self.end, self.start)).astype(np.int32)
 
     @cached_property
@@ -120,7 +127,7 @@ class Schedule:
         return self.start == self.lst
 
     def critical_paths(self) -> Iterator[list[int]]:
-        """Every critical path, first operation first (their number can grow exponentially: take what you need)."""
+        """Every critical path, first operation first (perhaps exponentially many: take what you need)."""
         before: list[list[int]] = [[] for _ in range(self.instance.n_operations)]
         machine_pred = np.full(self.instance.n_operations, -1)
         for row in self.machine_orders:
@@ -145,7 +152,7 @@ class Schedule:
 
     def critical_blocks(self) -> list[list[int]]:
         """The blocks of `critical_path`: longest runs of operations next to each other on one machine."""
-        follower = {int(a): int(b) for row in self.machine_orders for a, b in zip(row[:-1], row[1:], strict=True)}
+        follower = {int(a): int(b) for row in self.machine_orders for a, b in pairwise(row)}
         blocks: list[list[int]] = []
         for x in self.critical_path():
             if blocks and follower.get(blocks[-1][-1]) == x:
@@ -186,14 +193,17 @@ class Schedule:
 
     @classmethod
     def from_dict(cls, instance: Instance, data: dict[str, Any], source: str = "schedule") -> Schedule:
-        """The inverse of `to_dict`; what the file claims must hold (use `l2s check` to see why it does not)."""
+        """The inverse of `to_dict`; what the file claims must hold (`l2s check` says why it does not)."""
         from l2s_plugin.verify import verify_dict
 
         verify_dict(instance, data, source)
-        return cls.from_starts(instance, np.array(data["start"])) if instance.n_operations else cls(instance, [], [])
+        if data["makespan"] >= 2**31:
+            raise ScheduleError(f"{source}: start times beyond 32 bits")
+        order = [operation for row in data["machine_orders"] for operation in row]
+        return cls(instance, np.array(order), np.array(data["start"]))
 
     def gantt(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Draw the schedule to a file (ending png, svg, ...), or return matplotlib axes when no path is given."""
+        """Draw the schedule to a file (ending png, svg, ...), or return matplotlib axes without a path."""
         from l2s_plugin.registry import default_registry
         from l2s_plugin.specs import RendererSpec
 
@@ -212,6 +222,8 @@ def read_schedule_json(path: str | Path) -> dict[str, Any]:
         data = json.loads(read_text(path, ScheduleError))
     except json.JSONDecodeError as error:
         raise ScheduleError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        raise ScheduleError(f"{path}: not JSON that can be read: {error}") from error
     if not isinstance(data, dict) or data.get("format") != JSON_FORMAT:
         raise ScheduleError(f'{path}: not a schedule, expected an object with "format": "{JSON_FORMAT}"')
     return data

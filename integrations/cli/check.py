@@ -1,0 +1,51 @@
+"""`l2s check`: is this file a correct schedule of that instance? Shares no code with the search."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from l2s_plugin.errors import L2SError, ScheduleError
+
+
+@click.command()
+@click.argument("instance")
+@click.argument("schedule", metavar="SCHEDULE.json")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.pass_context
+def check(ctx: click.Context, instance: str, schedule: str, as_json: bool) -> None:
+    """Verify that SCHEDULE.json is a correct schedule of INSTANCE.
+
+    Prints the makespan, or the first violated constraint and ends with code 1. Files that cannot be read as
+    an instance or as a schedule at all end with code 2. One of the two may be - for standard input.
+    """
+    from l2s_plugin.loader import load
+    from l2s_plugin.schedule import read_schedule_json
+    from l2s_plugin.verify import verify_dict
+
+    if instance == schedule == "-":
+        raise L2SError("INSTANCE and SCHEDULE.json cannot both be read from standard input")
+    problem = load(instance)
+    data = read_schedule_json(schedule)
+    violation = None
+    try:
+        verify_dict(problem, data, schedule)
+    except ScheduleError as error:
+        violation = str(error)
+
+    if as_json:
+        report = {
+            "instance": problem.name,
+            "schedule": schedule,
+            "ok": violation is None,
+            "makespan": data["makespan"] if violation is None else None,
+            "violation": violation,
+        }
+        click.echo(json.dumps(report))
+    elif violation is None:
+        click.echo(f"ok: makespan {data['makespan']} ({problem.name})")
+    else:
+        click.echo(f"violated: {violation}")
+    if violation is not None:
+        ctx.exit(1)
