@@ -5,7 +5,24 @@ from __future__ import annotations
 from l2s_plugin.hookspecs import hookimpl
 from l2s_plugin.specs import DispatchingRuleSpec
 
+_RULES = "heuristics.dispatching:"
+
 
 @hookimpl
 def l2s_dispatching_rules() -> list[DispatchingRuleSpec]:
-    return []
+    return [
+        DispatchingRuleSpec(
+            "fdd/mwkr",
+            _RULES + "FlowDueDatePerWorkRemaining",
+            "smallest ratio of flow due date to work remaining, inserted into the earliest gap",
+        ),
+        DispatchingRuleSpec("spt", _RULES + "ShortestProcessingTime", "shortest processing time first"),
+        DispatchingRuleSpec("lpt", _RULES + "LongestProcessingTime", "longest processing time first"),
+        DispatchingRuleSpec("mwkr", _RULES + "MostWorkRemaining", "most work remaining in the job first"),
+        DispatchingRuleSpec("lwkr", _RULES + "LeastWorkRemaining", "least work remaining in the job first"),
+        DispatchingRuleSpec(
+            "mopnr", _RULES + "MostOperationsRemaining", "most operations remaining in the job first"
+        ),
+        DispatchingRuleSpec("fifo", _RULES + "FirstInFirstOut", "first come, first served"),
+        DispatchingRuleSpec("random", _RULES + "Random", "any waiting operation"),
+    ]

@@ -1,0 +1,254 @@
+"""Dispatching rules: quick first schedules, built from a priority of each operation.
+
+A rule is a plugin: an object called as `rule(instance, seed)` that returns a `Schedule`. To write one in a
+few lines, derive from `NonDelayRule` or `InsertionRule` and give the priorities:
+
+>>> class ShortestJobFirst(NonDelayRule):
+...     def priority(self, instance):
+...         return work_done(instance) + work_remaining(instance)
+
+The two ways to build a schedule:
+
+* *without delay* (all plain rules): follow the clock; no machine stays idle while an operation waits for it,
+  and of those that wait it takes the one with the smallest priority. Only operations that wait for the same
+  machine at the same moment compete.
+* *insertion* (`fdd/mwkr`): ignore the clock; take the smallest priority among the next operations of all jobs
+  and put it into the earliest gap of its machine that is long enough, without moving any other one. This
+  is how the paper's authors build their initial schedules ("permissible left shift").
+
+Equal priorities are settled at random under the seed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.errors import L2SError, PluginError, ScheduleError
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.specs import DispatchingRuleSpec
+from l2s_plugin.verify import verify
+
+if TYPE_CHECKING:
+    from l2s_plugin.kernels.dispatch import Shop
+
+Priority = NDArray[np.float64]
+
+
+def dispatch(
+    instance: Instance, rule: Any = "fdd/mwkr", seed: int = 0, registry: Registry | None = None
+) -> Schedule:
+    """Build a schedule with a dispatching rule.
+
+    Parameters
+    ----------
+    rule
+        The name of a rule (`l2s plugins` lists them), or a rule itself.
+    seed
+        Settles equal priorities; the same seed gives the same schedule.
+    registry
+        Where to look names up; the installed plugins unless given.
+
+    Raises
+    ------
+    UnknownNameError
+        When no plugin offers the name.
+    PluginError
+        When the rule fails or returns anything but a correct schedule of `instance`.
+    """
+    registry = registry or default_registry()
+    build = registry.create(DispatchingRuleSpec, rule)
+    who = _describe(rule, registry)
+    try:
+        schedule = build(instance, seed)
+    except L2SError:
+        raise
+    except Exception as error:
+        raise PluginError(f"{who} raised {type(error).__name__}: {error}") from error
+    if not isinstance(schedule, Schedule):
+        raise PluginError(f"{who} must return a Schedule, got {type(schedule).__name__}")
+    if any(type(build).__call__ is trusted.__call__ for trusted in _TRUSTED):
+        return schedule
+    try:
+        verify(instance, schedule)
+    except ScheduleError as error:
+        raise PluginError(f"{who} returned a wrong schedule: {error}") from error
+    return schedule
+
+
+def _describe(rule: Any, registry: Registry) -> str:
+    if not isinstance(rule, str):
+        return f"dispatching rule {rule!r}"
+    name = rule.partition(":")[0]
+    for plugin in registry.plugins:
+        if any(isinstance(spec, DispatchingRuleSpec) and spec.name == name for spec in plugin.offers):
+            return f"plugin {plugin.id}, dispatching rule {rule!r}"
+    return f"dispatching rule {rule!r}"
+
+
+def work_done(instance: Instance) -> NDArray[np.int64]:
+    """Work of the job up to and including each operation: its flow due date."""
+    total = np.cumsum(instance.duration, dtype=np.int64)
+    before_job = np.append(0, total[instance.job_offset[1:-1] - 1])
+    return total - before_job[instance.job]
+
+
+def work_remaining(instance: Instance) -> NDArray[np.int64]:
+    """Work of the job from each operation on, itself included."""
+    done = work_done(instance)
+    of_job = done[instance.job_offset[1:] - 1]
+    return of_job[instance.job] - done + instance.duration
+
+
+def operations_remaining(instance: Instance) -> NDArray[np.int64]:
+    """Operations of the job from each operation on, itself included."""
+    return instance.job_offset[1:].astype(np.int64)[instance.job] - np.arange(instance.n_operations)
+
+
+class NonDelayRule:
+    """Build a schedule without delay from `priority`, the smallest first."""
+
+    def priority(self, instance: Instance) -> Any:
+        """One number per operation; the smaller, the more urgent."""
+        raise NotImplementedError
+
+    def __call__(self, instance: Instance, seed: int) -> Schedule:
+        return _without_delay(instance, _as_priority(instance, self.priority(instance)), False, seed)
+
+
+class InsertionRule:
+    """Build a schedule by insertion into gaps, in the order of `priority`, the smallest first."""
+
+    def priority(self, instance: Instance) -> Any:
+        """One number per operation; the smaller, the more urgent."""
+        raise NotImplementedError
+
+    def __call__(self, instance: Instance, seed: int) -> Schedule:
+        return _by_insertion(instance, _as_priority(instance, self.priority(instance)), seed)
+
+
+class FlowDueDatePerWorkRemaining(InsertionRule):
+    """Smallest ratio of flow due date to work remaining (Sels et al. 2012; the paper's initial schedules)."""
+
+    def priority(self, instance: Instance) -> Priority:
+        due, remaining = work_done(instance), work_remaining(instance)
+        # a job with nothing left but operations of duration 0 is never urgent
+        return np.divide(due, remaining, out=np.full(len(due), np.inf), where=remaining > 0)
+
+
+class ShortestProcessingTime(NonDelayRule):
+    def priority(self, instance: Instance) -> Any:
+        return instance.duration
+
+
+class LongestProcessingTime(NonDelayRule):
+    def priority(self, instance: Instance) -> Any:
+        return -instance.duration
+
+
+class MostWorkRemaining(NonDelayRule):
+    def priority(self, instance: Instance) -> Any:
+        return -work_remaining(instance)
+
+
+class LeastWorkRemaining(NonDelayRule):
+    def priority(self, instance: Instance) -> Any:
+        return work_remaining(instance)
+
+
+class MostOperationsRemaining(NonDelayRule):
+    def priority(self, instance: Instance) -> Any:
+        return -operations_remaining(instance)
+
+
+class Random(NonDelayRule):
+    def priority(self, instance: Instance) -> Any:
+        return np.zeros(instance.n_operations)
+
+
+class FirstInFirstOut:
+    """The operation that has waited longest; its priority is known only when it arrives."""
+
+    def __call__(self, instance: Instance, seed: int) -> Schedule:
+        return _without_delay(instance, np.zeros(instance.n_operations), True, seed)
+
+
+# what these return was computed here: checking it again would take longer than building it
+_TRUSTED: tuple[type, ...] = (NonDelayRule, InsertionRule, FirstInFirstOut)
+
+
+def _as_priority(instance: Instance, values: Any) -> Priority:
+    """A fresh float64 array, of which there is one per operation and no nan."""
+    priority = np.array(values, np.float64)
+    if priority.shape != (instance.n_operations,):
+        raise PluginError(f"priorities of shape {priority.shape}, expected ({instance.n_operations},)")
+    if np.isnan(priority).any():
+        raise PluginError(
+            f"the priority of {instance.describe(np.flatnonzero(np.isnan(priority))[0])} is nan"
+        )
+    return priority
+
+
+def _ties(instance: Instance, seed: int) -> NDArray[np.uint64]:
+    from l2s_plugin.kernels.dispatch import draw_ties
+
+    tie = np.empty(instance.n_operations, np.uint64)
+    draw_ties(np.array([seed % 2**64], np.uint64), tie)
+    return tie
+
+
+def _by_insertion(instance: Instance, priority: Priority, seed: int) -> Schedule:
+    from l2s_plugin.kernels.dispatch import dispatch_by_insertion
+
+    n = instance.n_operations
+    order = np.empty(n, np.uint32)
+    dispatch_by_insertion(
+        _shop(instance),
+        priority,
+        _ties(instance, seed),
+        order,
+        np.empty(n, np.int32),  # start
+        np.empty(n, np.int32),  # ready
+        np.empty(instance.n_machines, np.int32),  # size
+        np.empty(instance.n_jobs, np.uint32),  # heap
+    )
+    return Schedule.from_order(instance, order)
+
+
+def _without_delay(instance: Instance, priority: Priority, first_come: bool, seed: int) -> Schedule:
+    from l2s_plugin.kernels.dispatch import dispatch_without_delay
+
+    n, n_machines = instance.n_operations, instance.n_machines
+    order = np.empty(n, np.uint32)
+    dispatch_without_delay(
+        _shop(instance),
+        priority,
+        first_come,
+        _ties(instance, seed),
+        order,
+        np.empty(n, np.int32),  # end
+        np.empty(n_machines, np.int32),  # size
+        np.empty(n_machines, np.int32),  # started
+        np.empty(n_machines, np.bool_),  # busy
+        np.empty(2 * n_machines, np.uint32),  # touched
+        np.empty(n, np.uint32),  # queue
+        np.empty(n_machines, np.uint32),  # running
+    )
+    return Schedule.from_order(instance, order)
+
+
+def _shop(instance: Instance) -> Shop:
+    """The instance as the kernels take it."""
+    from l2s_plugin.kernels.dispatch import Shop
+
+    return Shop(
+        instance.duration,
+        instance.machine,
+        instance.job_offset.astype(np.uint32),
+        instance.job_succ.astype(np.uint32),
+        instance.machine_offset,
+    )
