@@ -28,9 +28,32 @@ def l2s_instance_formats() -> list[InstanceFormatSpec]:
 
 @hookimpl
 def l2s_neighbourhoods() -> list[NeighbourhoodSpec]:
-    return []
+    home = "l2s_plugin.neighbourhoods"
+    return [
+        NeighbourhoodSpec("n1", f"{home}.n1:create", "swap any neighbours inside a critical block"),
+        NeighbourhoodSpec(
+            "n4", f"{home}.n4:create", "move an operation towards the ends of its block, as far as it goes"
+        ),
+        NeighbourhoodSpec("n5", f"{home}.n5:create", "swap the first and the last pair of each block"),
+        NeighbourhoodSpec("n6", f"{home}.n6:create", "move an operation right behind or before its block"),
+        NeighbourhoodSpec("n7", f"{home}.n7:create", "n6, and the outer operations of a block moved inside"),
+    ]
 
 
 @hookimpl
 def l2s_selectors() -> list[SelectorSpec]:
-    return []
+    home = "l2s_plugin.selectors.rules"
+    return [
+        SelectorSpec("estimate", f"{home}:estimate", "smallest estimated makespan: the rule of tabu search"),
+        SelectorSpec("greedy", f"{home}:greedy", "smallest exact makespan, better or not"),
+        SelectorSpec(
+            "best-improvement", f"{home}:best_improvement", "best move that lowers the makespan, or none"
+        ),
+        SelectorSpec(
+            "first-improvement", f"{home}:first_improvement", "first move that lowers the makespan, or none"
+        ),
+        SelectorSpec("random", f"{home}:random", "any move"),
+        SelectorSpec(
+            "boltzmann", f"{home}:boltzmann", "sample by estimate; boltzmann:T sets the temperature"
+        ),
+    ]

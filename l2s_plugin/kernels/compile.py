@@ -34,7 +34,9 @@ def kernel_pointer(signature: Any) -> Callable[[Function], Function]:
     A loop that takes the jitted function itself is compiled anew for each function and never found in the cache;
     one that takes a pointer is compiled once for all (the call costs a few nanoseconds).
     """
-    return lambda function: _with_cache(lambda keep: numba.cfunc(signature, cache=keep, nogil=True, _nrt=False)(function))
+    return lambda function: _with_cache(
+        lambda keep: numba.cfunc(signature, cache=keep, nogil=True, _nrt=False)(function)
+    )
 
 
 def _with_cache(build: Callable[[bool], Any]) -> Any:
@@ -70,6 +72,18 @@ def cache_folder() -> Path | None:
         )
         return None
     return folder
+
+
+@cache
+def announce_compilation() -> None:
+    """Say once, before a search, that the first use of the kernels compiles them."""
+    folder = cache_folder()
+    if folder is not None and not any(folder.rglob("kernels.search_steps*.nbi")):
+        print(
+            "l2s: compiling the search kernels, once; this takes some seconds ...",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _source_hash() -> str:

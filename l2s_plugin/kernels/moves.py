@@ -239,3 +239,42 @@ def apply(state, u, v, forward):
     update_ends(state, first)
     update_tails(state, last)
     return True
+
+
+@kernel
+def exact_value(state, u, v, forward):
+    """Makespan after the move, without making it; -1 if it would close a cycle."""
+    order, position, saved = state.order, state.position, state.saved
+    first, last = position[u], position[v]
+    for i in range(first, last + 1):
+        saved[i] = order[i]
+    back = state.machine_succ[u] if forward else state.machine_pred[v]
+    if not relink(state, u, v, forward):
+        return -1
+    duration, end, times = state.duration, state.end, state.times
+    for i in range(first, order.shape[0]):
+        x = order[i]
+        before, other = state.job_pred[x], state.machine_pred[x]
+        # operations before the window keep their ends; "none" has the last position and ends at 0
+        a = times[before] if first <= position[before] < order.shape[0] else end[before]
+        b = times[other] if first <= position[other] < order.shape[0] else end[other]
+        times[x] = max(a, b) + duration[x]
+    makespan = 0
+    for x in state.job_last:
+        makespan = max(makespan, times[x] if position[x] >= first else end[x])
+    if forward:
+        _relink(u, back, state.machine_succ, state.machine_pred)
+    else:
+        _relink(v, back, state.machine_pred, state.machine_succ)
+    _restore_none(state)
+    for i in range(first, last + 1):
+        order[i] = saved[i]
+        position[saved[i]] = i
+    return makespan
+
+
+@kernel
+def exact_values(state, u, v, forward, count, values):
+    """Fill `values` with the exact makespan after each move."""
+    for row in range(count):
+        values[row] = exact_value(state, u[row], v[row], forward[row])

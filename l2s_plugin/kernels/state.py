@@ -43,7 +43,8 @@ class State(NamedTuple):
     path_length: Int32
     makespan: Int32
     times: Int32  # room for one number per operation, for kernels' own use
-    window: Operations  # room for one operation per operation, likewise
+    window: Operations  # room for as many operations, likewise
+    saved: Operations  # and again
     rng: NDArray[np.uint64]
 
 
@@ -74,6 +75,7 @@ def new_state(instance: Instance, seed: int) -> State:
         makespan=np.zeros(1, np.int32),
         times=times(),
         window=np.zeros(max(n, instance.n_machines) + 1, np.uint32),
+        saved=operations(),
         rng=np.array([seed], np.uint64),
     )
 
@@ -85,7 +87,7 @@ STATE_TYPE = numba.typeof(_sample)
 @kernel
 def set_order(state, order):
     """Take over a schedule given as a linear order of all operations that respects the jobs; evaluate it."""
-    n = order.shape[0]
+    n = state.order.shape[0]
     last = state.window  # the last operation seen on each machine
     last[:] = n
     state.position[n] = n

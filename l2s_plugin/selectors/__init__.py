@@ -1,1 +1,69 @@
-"""Move selectors."""
+"""Selectors: which of the candidate moves to take.
+
+Two kinds, and a host runs whichever it gets:
+
+- *compiled*: a `CompiledSelector` around a scoring function written with `score_kernel`. The whole search loop runs
+  without Python, and the function is called once per step for all candidate moves.
+- *python*: any object with `select(state, moves, rng) -> int | None`, a row among the admissible moves, or None when
+  it wants none of them. `state` is a `StateView`, `moves` a `Moves` tuple, `rng` a numpy generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.compile import kernel_pointer
+from l2s_plugin.kernels.moves import MOVES_TYPE, Moves
+from l2s_plugin.kernels.state import STATE_TYPE
+from l2s_plugin.kernels.view import StateView
+
+Parameters = NDArray[np.float32]
+
+# score(state, moves, count, parameters, scores): rate the first `count` moves into `scores`, higher is better;
+# -inf refuses a move. Rows that are not admissible may be rated too, they are never taken.
+score_kernel = kernel_pointer(
+    types.void(STATE_TYPE, MOVES_TYPE, types.int64, types.float32[::1], types.float64[::1])
+)
+
+
+def no_parameters(instance: Instance) -> Parameters:
+    """For scoring functions that need none."""
+    return np.zeros(1, np.float32)
+
+
+class Selector(Protocol):
+    """What a Python selector has to offer; `name` is optional and used in messages and results."""
+
+    def select(self, state: StateView, moves: Moves, rng: np.random.Generator) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class CompiledSelector:
+    """A scoring function and how its scores are used.
+
+    Parameters
+    ----------
+    name
+        For results and messages.
+    score
+        A function compiled with `score_kernel`.
+    values
+        What `moves.value` holds: `"estimate"` of the makespan after the move, cheap, or the `"exact"` makespan.
+    sample
+        False: take the highest score, ties at random. True: sample from softmax(scores).
+    parameters
+        Called once per run; what it returns is passed to `score` (weights of a policy, scales, ...).
+    """
+
+    name: str
+    score: Any
+    values: Literal["estimate", "exact"] = "estimate"
+    sample: bool = False
+    parameters: Callable[[Instance], Parameters] = no_parameters

@@ -1,0 +1,282 @@
+"""The compiled search loop: critical path, candidate moves, ratings, pick, apply, remember.
+
+Local search and tabu search are this one loop under different `Rules`. The pieces are functions of their own, because
+the Python gear calls the same ones around a selector written in Python.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.kernels.compile import kernel
+from l2s_plugin.kernels.critical_path import find_critical_path
+from l2s_plugin.kernels.moves import apply, estimate, exact_value
+from l2s_plugin.kernels.random import integer, random
+from l2s_plugin.kernels.state import set_order
+
+
+class Rules(NamedTuple):
+    """What a host allows; scalars, so that one compilation serves all hosts."""
+
+    tenure_low: int  # steps a reversed arc stays forbidden: from low ...
+    tenure_high: int  # ... to high, drawn anew for each move
+    aspiration: bool  # allow a forbidden move that promises a new incumbent
+    absorb: bool  # end when every move is forbidden; otherwise take any of them
+    exact: bool  # rate moves by exact makespans, not estimates
+    sample: bool  # sample from softmax(scores), not the best
+    temperature: float  # > 0: simulated annealing; a worse schedule is accepted with this temperature, ...
+    cooling: float  # ... multiplied by this after each step
+
+
+class Record(NamedTuple):
+    """What the loop remembers: memory, incumbent, counters."""
+
+    forbidden: NDArray[np.int64]  # hash table: arc -> first step at which it may come back
+    best_order: NDArray[np.uint32]
+    counters: NDArray[np.int64]
+    events: NDArray[np.int64]  # rows (step, makespan), one per new incumbent
+    recent: NDArray[np.uint32]  # the latest schedules, for restarts (no rows: no restarts)
+    scores: NDArray[np.float64]
+    temperature: NDArray[np.float64]
+
+
+# places in Record.counters
+STEP, BEST, BEST_STEP, EVENTS, STORED, CULPRIT = range(6)
+
+# why the loop returned
+BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE = range(8)
+
+
+@kernel
+def _slot(forbidden, a, b):
+    """Where the table keeps the arc a -> b; two arcs may share a place, which forbids one too many now and then."""
+    h = (np.uint32(a) * np.uint32(0x9E3779B1)) ^ (np.uint32(b) * np.uint32(0x85EBCA77))
+    h ^= h >> np.uint32(15)
+    return h & np.uint32(forbidden.shape[0] - 1)
+
+
+@kernel
+def is_forbidden(state, forbidden, u, v, forward, step):
+    """Whether the move would bring back an arc that was reversed a short while ago."""
+    if forward:
+        x = v
+        while x != u:
+            if forbidden[_slot(forbidden, x, u)] > step:
+                return True
+            x = state.machine_pred[x]
+    else:
+        x = u
+        while x != v:
+            if forbidden[_slot(forbidden, v, x)] > step:
+                return True
+            x = state.machine_succ[x]
+    return False
+
+
+@kernel
+def forbid_return(state, forbidden, u, v, forward, until):
+    """Forbid the arcs that the move is about to reverse, before step `until`."""
+    if forward:
+        x = v
+        while x != u:
+            forbidden[_slot(forbidden, u, x)] = until
+            x = state.machine_pred[x]
+    else:
+        x = u
+        while x != v:
+            forbidden[_slot(forbidden, x, v)] = until
+            x = state.machine_succ[x]
+
+
+@kernel
+def is_move(state, u, v):
+    """Whether u stands before v on the same machine, as every other kernel takes for granted."""
+    n = state.order.shape[0]
+    return u < n and v < n and state.machine[u] == state.machine[v] and state.position[u] < state.position[v]
+
+
+@kernel
+def rate(state, moves, count, record, rules):
+    """Fill value and admissible of every move; returns how many are admissible, or -1 - row for a bad move."""
+    if not 0 <= count <= moves.u.shape[0]:
+        return -1
+    step, best = record.counters[STEP], record.counters[BEST]
+    admissible = 0
+    for row in range(count):
+        u, v, forward = moves.u[row], moves.v[row], moves.forward[row]
+        if not is_move(state, u, v):
+            return -1 - row
+        value = exact_value(state, u, v, forward) if rules.exact else estimate(state, u, v, forward)
+        if value < 0:
+            return -1 - row
+        moves.value[row] = value
+        free = not is_forbidden(state, record.forbidden, u, v, forward, step)
+        moves.admissible[row] = free or (rules.aspiration and value < best)
+        admissible += moves.admissible[row]
+    if admissible == 0 and not rules.absorb:
+        for row in range(count):
+            moves.admissible[row] = 2
+    return admissible
+
+
+@kernel
+def pick(moves, count, scores, sample, rng):
+    """Row of the best admissible score, ties at random, or a sample; -1 when all are refused, -2 on a NaN."""
+    best = -np.inf
+    chosen = -1
+    ties = 0
+    for row in range(count):
+        if moves.admissible[row]:
+            score = scores[row]
+            if score > best:
+                best = score
+                chosen = row
+                ties = 1
+            elif score == best:
+                if ties > 0:
+                    ties += 1
+                    if not sample and integer(rng, ties) == 0:
+                        chosen = row
+            elif np.isnan(score):
+                return -2
+    if not sample or ties == 0:
+        return chosen
+    total = 0.0
+    for row in range(count):
+        if moves.admissible[row]:
+            total += np.exp(scores[row] - best)
+    threshold = random(rng) * total
+    for row in range(count):
+        if moves.admissible[row] and scores[row] > -np.inf:
+            chosen = row
+            threshold -= np.exp(scores[row] - best)
+            if threshold < 0:
+                break
+    return chosen
+
+
+@kernel
+def any_admissible(moves, count, rng):
+    """A random row among the admissible ones."""
+    chosen = -1
+    seen = 0
+    for row in range(count):
+        if moves.admissible[row]:
+            seen += 1
+            if integer(rng, seen) == 0:
+                chosen = row
+    return chosen
+
+
+@kernel
+def note_incumbent(state, record):
+    """Keep the current schedule if it is the best so far."""
+    counters = record.counters
+    if state.makespan[0] < counters[BEST]:
+        counters[BEST] = state.makespan[0]
+        counters[BEST_STEP] = counters[STEP]
+        record.events[counters[EVENTS], 0] = counters[STEP]
+        record.events[counters[EVENTS], 1] = state.makespan[0]
+        counters[EVENTS] += 1
+        for i in range(state.order.shape[0]):
+            record.best_order[i] = state.order[i]
+
+
+@kernel
+def store_recent(state, record):
+    """Put the current schedule into the memory of the latest ones, if there is one."""
+    capacity = record.recent.shape[0]
+    if capacity > 0:
+        row = record.counters[STORED] % capacity
+        for i in range(state.order.shape[0]):
+            record.recent[row, i] = state.order[i]
+        record.counters[STORED] += 1
+
+
+@kernel
+def restart(state, record):
+    """Go back to one of the latest schedules (paper, appendix D); False when there is no memory of them."""
+    stored = min(record.counters[STORED], record.recent.shape[0])
+    if stored == 0:
+        return False
+    row = integer(state.rng, stored)
+    for i in range(state.order.shape[0]):
+        state.saved[i] = record.recent[row, i]
+    set_order(state, state.saved)
+    return True
+
+
+@kernel
+def take(state, moves, row, record, rules):
+    """Make the move (annealing may decline a worsening one), count the step, remember; False on a cycle."""
+    counters = record.counters
+    u, v, forward = moves.u[row], moves.v[row], moves.forward[row]
+    temperature = record.temperature[0]
+    accept = True
+    if temperature > 0.0:
+        worse = moves.value[row] - state.makespan[0]
+        accept = worse <= 0 or random(state.rng) < np.exp(-worse / temperature)
+        record.temperature[0] = temperature * rules.cooling
+    if accept:
+        if rules.tenure_high > 0:
+            tenure = rules.tenure_low + integer(state.rng, rules.tenure_high - rules.tenure_low + 1)
+            forbid_return(state, record.forbidden, u, v, forward, counters[STEP] + 1 + tenure)
+        if not apply(state, u, v, forward):
+            return False
+    counters[STEP] += 1
+    note_incumbent(state, record)
+    store_recent(state, record)
+    return True
+
+
+@kernel
+def list_and_rate(neighbourhood, state, moves, record, rules):
+    """Find a critical path and rate the moves it offers; returns their count and the answer of `rate`."""
+    find_critical_path(state)
+    count = neighbourhood(state, moves)
+    return count, rate(state, moves, count, record, rules)
+
+
+@kernel
+def score_moves(score, state, moves, count, parameters, scores):
+    """Call a scoring function (from Python, through its compiled form)."""
+    score(state, moves, count, parameters, scores)
+
+
+@kernel
+def search_steps(state, moves, record, rules, neighbourhood, score, parameters, until_step, target, patience):
+    """Step until the step counter reaches `until_step`, or a reason to return comes first."""
+    counters = record.counters
+    while counters[STEP] < until_step:
+        if counters[BEST] <= target:
+            return TARGET
+        if counters[STEP] - counters[BEST_STEP] >= patience:
+            return STALLED
+        if counters[EVENTS] == record.events.shape[0]:
+            return EVENTS_FULL
+        count, admissible = list_and_rate(neighbourhood, state, moves, record, rules)
+        if admissible < 0:
+            counters[CULPRIT] = -1 - admissible
+            return BAD_MOVE
+        if count == 0 or (admissible == 0 and rules.absorb):
+            return ABSORBED
+        row = -1
+        if admissible > 0:
+            score(state, moves, count, parameters, record.scores)
+            row = pick(moves, count, record.scores, rules.sample, state.rng)
+            if row == -2:
+                return BAD_SCORE
+            if row < 0 and restart(state, record):
+                counters[STEP] += 1
+                continue
+        if row < 0:
+            if rules.absorb:
+                return REFUSED
+            row = any_admissible(moves, count, state.rng)
+        if not take(state, moves, row, record, rules):
+            counters[CULPRIT] = row
+            return BAD_MOVE
+    return TARGET if counters[BEST] <= target else BUDGET

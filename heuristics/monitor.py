@@ -1,0 +1,151 @@
+"""Watches a run: the clock, the stop criterion, signals, the history, and the observers."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+from heuristics.result import Improvement, Result
+from heuristics.search import Search, part_name
+from l2s_plugin import bounds
+from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.compile import announce_compilation
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Progress, Stop
+
+Listener = Callable[[Improvement], None]
+
+
+class Monitor:
+    """One run of one host; use it as a context manager, so that Ctrl-C and SIGTERM end the run with its incumbent."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        stop: Stop,
+        listener: Listener | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        self.instance = instance
+        self.stop = stop
+        self.lower_bound = max(bounds.lower_bound(instance), instance.lower_bound or 0)
+        self.target = max(self.lower_bound, -1 if stop.makespan is None else stop.makespan)
+        self.history: list[tuple[float, int, int]] = []
+        self.stopped_by = ""
+        self._listener = listener
+        self._registry = registry or default_registry()
+        self._lock = threading.Lock()
+        self._handlers: dict[int, Any] = {}
+        self._begin = time.perf_counter()
+
+    def __enter__(self) -> Monitor:
+        announce_compilation()
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._handlers[number] = signal.signal(number, self._interrupt)
+        self._begin = time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.stopped_by == "interrupt":  # asked a second time: do not wait for the current batch of steps
+            raise KeyboardInterrupt
+        self.stopped_by = "interrupt"
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._begin
+
+    @property
+    def best(self) -> int | None:
+        """Makespan of the best schedule so far."""
+        return self.history[-1][2] if self.history else None
+
+    def record(self, step: int, makespan: int) -> None:
+        """Take note of a schedule; a new incumbent goes into the history and to the observers."""
+        with self._lock:
+            if self.history and makespan >= self.history[-1][2]:
+                return
+            seconds = self.seconds
+            self.history.append((seconds, step, makespan))
+            improvement = Improvement(self.instance, seconds, step, makespan, self.lower_bound)
+            if self._listener is not None:
+                self._listener(improvement)
+            self._registry.observe("l2s_incumbent", event=improvement)
+
+    def should_stop(self, step: int) -> bool:
+        """Whether the run is over after `step` steps; `stopped_by` then says why."""
+        if not self.stopped_by:
+            self.stopped_by = self._reason(step)
+        return bool(self.stopped_by)
+
+    def out_of_time(self) -> bool:
+        """Whether the clock or a signal ends the run; never true for a limit in steps."""
+        return self.stopped_by == "interrupt" or (
+            self.stop.seconds is not None and self.seconds >= self.stop.seconds
+        )
+
+    def _reason(self, step: int) -> str:
+        stop, best = self.stop, self.best
+        if best is not None:
+            if best <= self.lower_bound:
+                return "optimal"
+            if best <= self.target:
+                return "target"
+        last = self.history[-1][1] if self.history else 0
+        if stop.steps is not None and step >= stop.steps:
+            return "steps"
+        if stop.seconds is not None and self.seconds >= stop.seconds:
+            return "seconds"
+        if stop.no_improvement is not None and step - last >= stop.no_improvement:
+            return "no improvement"
+        if stop.conditions and stop(Progress(step, self.seconds, best or 0, last)):
+            return "condition"
+        return ""
+
+    def finish(
+        self, method: str, search: Search, order: Any, seed: int, steps: int, workers: int = 1
+    ) -> Result:
+        """Turn the incumbent into a verified result and tell the observers."""
+        schedule = Schedule.from_linear_order(self.instance, order)
+        schedule.verify()
+        result = Result(
+            schedule=schedule,
+            lower_bound=self.lower_bound,
+            method=method,
+            steps=steps,
+            seconds=self.seconds,
+            selector=part_name(search.selector),
+            neighbourhood=part_name(search.neighbourhood),
+            gear=search.gear,
+            seed=seed,
+            workers=workers,
+            stopped_by=self.stopped_by,
+            history=list(self.history),
+        )
+        self._registry.observe("l2s_search_finished", instance=self.instance, result=result)
+        return result
+
+
+class Pace:
+    """How many steps to take between two looks at the clock: about a thirtieth of a second's worth."""
+
+    def __init__(self, compiled: bool) -> None:
+        self._chunk = 256 if compiled else 1
+        self._last = time.perf_counter()
+
+    def next(self) -> int:
+        now = time.perf_counter()
+        elapsed, self._last = max(now - self._last, 1e-6), now
+        self._chunk = max(1, min(self._chunk * 4, int(self._chunk * 0.03 / elapsed)))
+        return self._chunk

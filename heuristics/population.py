@@ -1,0 +1,104 @@
+"""A small population of schedules: tabu search improves them, recombination gives it new starting points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics import kernels
+from heuristics.monitor import Monitor, Pace
+from heuristics.search import COMPILED, Search
+from l2s_plugin.instance import Instance
+
+Order = NDArray[np.uint32]
+
+PATIENCE = 12_500  # steps without improvement before a trajectory is given up (Peng, Lü & Cheng 2015)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A schedule by its makespan and its linear order, sorted by start time."""
+
+    makespan: int
+    order: Order
+
+
+def random_order(instance: Instance, rng: np.random.Generator) -> Order:
+    """A random linear order of the operations that respects the jobs."""
+    places = np.argsort(
+        rng.permutation(instance.job), kind="stable"
+    )  # a job's k-th place is its k-th operation's
+    order = np.empty(instance.n_operations, np.uint32)
+    order[places] = np.arange(instance.n_operations)
+    return order
+
+
+def recombine(a: Order, b: Order, rng: np.random.Generator) -> Order:
+    """Begin like `a`, go on like `b`: the first part of one linear order, then the rest in the order of the other.
+
+    The child is a linear order that respects the jobs, so it is acyclic; whatever comes first in both parents comes
+    first in the child.
+    """
+    cut = int(len(a) * rng.uniform(0.3, 0.7))
+    begun = np.zeros(len(a), bool)
+    begun[a[:cut]] = True
+    return np.concatenate((a[:cut], b[~begun[b]]))
+
+
+class Island:
+    """One population and the search that improves its members; one thread works on it at a time."""
+
+    def __init__(
+        self, search: Search, first: Order, size: int, patience: int, rng: np.random.Generator
+    ) -> None:
+        self.search = search
+        self.members: list[Member] = []
+        self.best = Member(2**62, first)
+        self._size = size
+        self._patience = patience
+        self._rng = rng
+        self._unborn = size - 1
+        search.start(first)
+
+    def evolve(self, monitor: Monitor, until_step: int, workers: int) -> None:
+        """Search until the step counter reaches `until_step`, the bound is met, or time is up."""
+        pace = Pace(self.search.gear == COMPILED)
+        while self.search.step < until_step and self.best.makespan > monitor.target:
+            until = min(until_step, self.search.step + pace.next())
+            reason = self.search.run(until, monitor.target, self._patience)
+            for step, makespan in self.search.take_events():
+                monitor.record(step * workers, makespan)
+            if self.search.best_makespan < self.best.makespan:
+                self.best = Member(self.search.best_makespan, self.search.best_order)
+            if reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED):
+                self._turn_over()
+            if monitor.out_of_time():
+                break
+
+    def _turn_over(self) -> None:
+        """Put what the trajectory found into the population and start the next one."""
+        self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
+        if self._unborn == 0 and self._has_converged():
+            self.members = [min(self.members, key=lambda member: member.makespan)]
+            self._unborn = self._size - 1
+        if self._unborn > 0 or len(self.members) < 2:
+            self._unborn = max(self._unborn - 1, 0)
+            self.search.start(random_order(self.search.instance, self._rng))
+        else:
+            a, b = self._rng.choice(len(self.members), 2, replace=False)
+            self.search.start(recombine(self.members[a].order, self.members[b].order, self._rng))
+
+    def insert(self, member: Member) -> None:
+        """Take a schedule in, in place of the worst if the population is full; copies are left out."""
+        if any(m.makespan == member.makespan and np.array_equal(m.order, member.order) for m in self.members):
+            return
+        self.members.append(member)
+        if len(self.members) > self._size:
+            worst = max(range(len(self.members)), key=lambda i: (self.members[i].makespan, -i))
+            del self.members[worst]
+
+    def _has_converged(self) -> bool:
+        makespans = {member.makespan for member in self.members}
+        return len(self.members) == self._size and len(makespans) == 1

@@ -1,0 +1,134 @@
+"""What a run gives back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from l2s_plugin.files import write_text
+from l2s_plugin.instance import Instance
+from l2s_plugin.schedule import Schedule
+
+OPTIMAL = "OPTIMAL"
+FEASIBLE = "FEASIBLE"
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """A new incumbent, as history entry and as event for the `l2s_incumbent` observers."""
+
+    instance: Instance
+    seconds: float
+    step: int
+    makespan: int
+    lower_bound: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """The best schedule of a run and how it was found.
+
+    `lower_bound` is the best bound known: the one-machine bound of the instance or the one from the literature.
+    `stopped_by` says why the run ended: steps, seconds, target, no improvement, optimal, no moves, condition,
+    interrupt.
+    """
+
+    schedule: Schedule
+    lower_bound: int
+    method: str
+    steps: int = 0
+    seconds: float = 0.0
+    selector: str | None = None
+    neighbourhood: str | None = None
+    gear: str | None = None
+    seed: int | None = None
+    workers: int = 1
+    stopped_by: str = ""
+    history: list[tuple[float, int, int]] = field(default_factory=list, repr=False)
+
+    @property
+    def instance(self) -> Instance:
+        return self.schedule.instance
+
+    @property
+    def makespan(self) -> int:
+        return self.schedule.makespan
+
+    @property
+    def status(self) -> str:
+        """`OPTIMAL` when bound and makespan meet, otherwise `FEASIBLE`."""
+        return OPTIMAL if self.makespan <= self.lower_bound else FEASIBLE
+
+    @property
+    def gap(self) -> float:
+        """How far the makespan may lie above the optimum, as a fraction of the bound."""
+        return self.makespan / self.lower_bound - 1 if self.lower_bound else 0.0
+
+    @property
+    def steps_per_second(self) -> float:
+        return self.steps / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def time_to_best(self) -> float:
+        """Seconds until the incumbent was found."""
+        return self.history[-1][0] if self.history else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that `--json` prints."""
+        return {
+            "instance": self.instance.name,
+            "makespan": self.makespan,
+            "lower_bound": self.lower_bound,
+            "upper_bound": self.instance.upper_bound,
+            "status": self.status,
+            "gap": round(self.gap, 6),
+            "steps": self.steps,
+            "seconds": round(self.seconds, 6),
+            "steps_per_second": round(self.steps_per_second, 1),
+            "time_to_best": round(self.time_to_best, 6),
+            "method": self.method,
+            "selector": self.selector,
+            "neighbourhood": self.neighbourhood,
+            "gear": self.gear,
+            "seed": self.seed,
+            "workers": self.workers,
+            "stopped_by": self.stopped_by,
+            "history": [[round(seconds, 6), step, makespan] for seconds, step, makespan in self.history],
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict())
+
+    def history_csv(self) -> str:
+        """The improvements as CSV: seconds, step, makespan."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("seconds", "step", "makespan"))
+        writer.writerows(self.history)
+        return text.getvalue()
+
+    def save_history(self, path: str | Path) -> None:
+        """Write `history_csv` to a file."""
+        write_text(path, self.history_csv())
+
+    def summary(self) -> str:
+        """A few lines for people."""
+        known = self.instance.upper_bound
+        lines = [
+            f"{self.instance.name} ({self.instance.size}): makespan {self.makespan}, bound {self.lower_bound}, "
+            + ("proven optimal" if self.status == OPTIMAL else f"gap {100 * self.gap:.2f} %"),
+        ]
+        if known is not None and self.makespan != known:
+            lines.append(f"best known: {known} ({100 * (self.makespan / known - 1):+.2f} %)")
+        how = [part for part in (self.method, self.neighbourhood, self.selector, self.gear) if part]
+        lines.append(f"{', '.join(how)}; seed {self.seed}")
+        if self.steps:
+            lines.append(
+                f"{self.steps:,} steps in {self.seconds:.2f} s ({self.steps_per_second:,.0f}/s), "
+                f"best after {self.time_to_best:.2f} s; stopped by {self.stopped_by}"
+            )
+        return "\n".join(lines)

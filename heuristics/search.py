@@ -1,0 +1,287 @@
+"""One search trajectory, in either gear: the state, its memory, and a loop that takes steps.
+
+The *compiled* gear runs whole batches of steps without Python. The *python* gear takes the same steps one by
+one around a selector or neighbourhood written in Python. Which one is chosen follows from what the parts offer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics import kernels
+from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, STORED, Record, Rules
+from l2s_plugin.errors import PluginError
+from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.critical_path import find_critical_path
+from l2s_plugin.kernels.moves import Moves, new_moves
+from l2s_plugin.kernels.state import new_state, set_order
+from l2s_plugin.kernels.view import StateView
+from l2s_plugin.neighbourhoods import Neighbourhood
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.selectors import CompiledSelector
+from l2s_plugin.specs import NeighbourhoodSpec, SelectorSpec
+
+COMPILED, PYTHON = "compiled", "python"
+_EVENT_ROWS = 1024
+_FOREVER = 2**62
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a host forbids and remembers.
+
+    Parameters
+    ----------
+    tenure
+        Steps (low, high) that a reversed arc stays forbidden: (0, 0) forbids nothing, (1, 1) the immediate undo.
+    aspiration
+        Allow a forbidden move that promises a new incumbent.
+    absorb
+        End when nothing is admissible; otherwise go on with any move.
+    recent
+        How many of the latest schedules to keep for restarts when a selector refuses all moves.
+    annealing
+        (temperature, cooling per step), or None to accept every selected move.
+    """
+
+    tenure: tuple[int, int] = (0, 0)
+    aspiration: bool = False
+    absorb: bool = True
+    recent: int = 0
+    annealing: tuple[float, float] | None = None
+
+
+class Search:
+    """A trajectory through the schedules of one instance.
+
+    >>> search = Search(instance, "n6", "estimate", Memory(tenure=(8, 12)), seed=1)   # doctest: +SKIP
+    >>> search.start(schedule.linear_order)                                            # doctest: +SKIP
+    >>> search.run(until_step=1000)                                                    # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        neighbourhood: Any,
+        selector: Any,
+        memory: Memory,
+        seed: int | np.random.SeedSequence = 0,
+        gear: str | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        registry = registry or default_registry()
+        self.instance = instance
+        self.neighbourhood = registry.create(NeighbourhoodSpec, neighbourhood)
+        self.selector = registry.create(SelectorSpec, selector)
+        self.gear = _choose_gear(self.neighbourhood, self.selector, gear)
+
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        kernel_seed, python_seed = sequence.generate_state(2, np.uint64)
+        n = instance.n_operations
+        self.state = new_state(instance, kernel_seed)
+        self.view = StateView(instance, self.state)
+        self.moves = new_moves(4 * n + 16)
+        self._rng = np.random.default_rng(python_seed)
+        compiled = isinstance(self.selector, CompiledSelector)
+        self._score = self.selector.score if compiled else None
+        self._parameters = self.selector.parameters(instance) if compiled else np.zeros(1, np.float32)
+        temperature, cooling = memory.annealing or (0.0, 1.0)
+        self._start_temperature = temperature
+        self.rules = Rules(
+            tenure_low=memory.tenure[0],
+            tenure_high=memory.tenure[1],
+            aspiration=memory.aspiration,
+            absorb=memory.absorb,
+            exact=compiled and self.selector.values == "exact",
+            sample=compiled and self.selector.sample,
+            temperature=float(temperature),
+            cooling=float(cooling),
+        )
+        table = 1 << int(16 * n - 1).bit_length() if memory.tenure[1] > 0 else 1
+        self.record = Record(
+            forbidden=np.zeros(table, np.int64),
+            best_order=np.zeros(n, np.uint32),
+            counters=np.zeros(6, np.int64),
+            events=np.zeros((_EVENT_ROWS, 2), np.int64),
+            recent=np.zeros((memory.recent, n), np.uint32),
+            scores=np.zeros(len(self.moves.u), np.float64),
+            temperature=np.zeros(1),
+        )
+
+    @property
+    def step(self) -> int:
+        return int(self.record.counters[STEP])
+
+    @property
+    def best_makespan(self) -> int:
+        return int(self.record.counters[BEST])
+
+    @property
+    def best_step(self) -> int:
+        """The step that found the incumbent."""
+        return int(self.record.counters[BEST_STEP])
+
+    @property
+    def best_order(self) -> NDArray[np.uint32]:
+        """The incumbent as a linear order (a copy)."""
+        return self.record.best_order.copy()
+
+    def best_order_by_start(self) -> NDArray[np.uint32]:
+        """The incumbent as the linear order sorted by start times; the search is left at the incumbent."""
+        state, n = self.state, self.instance.n_operations
+        set_order(state, self.record.best_order)
+        end, position = state.end[:n], state.position[:n]
+        return np.lexsort((position, end, end - state.duration[:n])).astype(np.uint32)
+
+    def start(self, linear_order: NDArray[Any]) -> None:
+        """Begin anew from a schedule given as a linear order, with an empty memory; the step counter goes on."""
+        set_order(self.state, np.ascontiguousarray(linear_order, np.uint32))
+        self.record.forbidden.fill(0)
+        self.record.temperature[0] = self._start_temperature
+        counters = self.record.counters
+        counters[BEST] = _FOREVER
+        counters[STORED] = 0
+        counters[EVENTS] = 0
+        kernels.note_incumbent(self.state, self.record)
+        kernels.store_recent(self.state, self.record)
+
+    def take_events(self) -> list[tuple[int, int]]:
+        """The (step, makespan) of every incumbent since the last call."""
+        count = int(self.record.counters[EVENTS])
+        events = [(int(step), int(makespan)) for step, makespan in self.record.events[:count]]
+        self.record.counters[EVENTS] = 0
+        return events
+
+    def run(self, until_step: int, target: int = -1, patience: int | None = None) -> int:
+        """Take steps until one of the limits; returns one of the reasons of `heuristics.kernels`."""
+        patience = _FOREVER if patience is None else patience
+        if self.gear == PYTHON:
+            reason = self._run_in_python(until_step, target, patience)
+        else:
+            reason = kernels.search_steps(
+                self.state, self.moves, self.record, self.rules, self.neighbourhood.kernel,
+                self._score, self._parameters, until_step, target, patience,
+            )  # fmt: skip
+        if reason == kernels.BAD_MOVE:
+            row = int(self.record.counters[CULPRIT])
+            move = (int(self.moves.u[row]), int(self.moves.v[row]))
+            raise PluginError(
+                f"neighbourhood {_name(self.neighbourhood)!r} offered an impossible move {move} at step {self.step}"
+            )
+        if reason == kernels.BAD_SCORE:
+            raise PluginError(
+                f"selector {_name(self.selector)!r} gave a score that is not a number at step {self.step}"
+            )
+        return int(reason)
+
+    def _run_in_python(self, until_step: int, target: int, patience: int) -> int:
+        """The loop of `kernels.search_steps`, with the selection in Python."""
+        counters, record = self.record.counters, self.record
+        while counters[STEP] < until_step:
+            if counters[BEST] <= target:
+                return kernels.TARGET
+            if counters[STEP] - counters[BEST_STEP] >= patience:
+                return kernels.STALLED
+            if counters[EVENTS] == len(record.events):
+                return kernels.EVENTS_FULL
+            count, admissible = self._list_and_rate()
+            if admissible < 0:
+                counters[CULPRIT] = -1 - admissible
+                return kernels.BAD_MOVE
+            if count == 0 or (admissible == 0 and self.rules.absorb):
+                return kernels.ABSORBED
+            row = -1
+            if admissible > 0:
+                row = self._select(count)
+                if row == -2:
+                    return kernels.BAD_SCORE
+                if row < 0 and kernels.restart(self.state, record):
+                    counters[STEP] += 1
+                    continue
+            if row < 0:
+                if self.rules.absorb:
+                    return kernels.REFUSED
+                row = kernels.any_admissible(self.moves, count, self.state.rng)
+            if not kernels.take(self.state, self.moves, row, record, self.rules):
+                counters[CULPRIT] = row
+                return kernels.BAD_MOVE
+        return kernels.TARGET if counters[BEST] <= target else kernels.BUDGET
+
+    def _list_and_rate(self) -> tuple[int, int]:
+        state, moves, record, rules = self.state, self.moves, self.record, self.rules
+        if isinstance(self.neighbourhood, Neighbourhood):
+            return kernels.list_and_rate(self.neighbourhood.kernel, state, moves, record, rules)
+        count = self._list_moves_in_python()
+        return count, kernels.rate(state, moves, count, record, rules)
+
+    def _list_moves_in_python(self) -> int:
+        find_critical_path(self.state)
+        self._refresh_view()
+        try:
+            rows = np.asarray(self.neighbourhood.moves(self.view, self._rng), np.int64).reshape(-1, 3)
+        except Exception as error:
+            raise PluginError(
+                f"neighbourhood {_name(self.neighbourhood)!r} failed at step {self.step}: {type(error).__name__}: {error}"
+            ) from error
+        count = min(len(rows), len(self.moves.u))
+        for target, column in zip(self.moves[:3], rows[:count].T, strict=True):
+            target[:count] = np.where(column < 0, self.instance.n_operations, column)
+        return count
+
+    def _select(self, count: int) -> int:
+        """Ask the selector; row in `self.moves`, -1 for none, -2 for a score that is not a number."""
+        if self._score is not None:
+            scores = self.record.scores
+            kernels.score_moves(self._score, self.state, self.moves, count, self._parameters, scores)
+            return kernels.pick(self.moves, count, scores, self.rules.sample, self.state.rng)
+        rows = np.flatnonzero(self.moves.admissible[:count])
+        self._refresh_view()
+        try:
+            choice = self.selector.select(self.view, Moves(*(field[rows] for field in self.moves)), self._rng)
+        except Exception as error:
+            raise PluginError(
+                f"selector {_name(self.selector)!r} failed at step {self.step}: {type(error).__name__}: {error}"
+            ) from error
+        if choice is None:
+            return -1
+        if (
+            isinstance(choice, bool | np.bool_)
+            or not hasattr(choice, "__index__")
+            or not 0 <= int(choice) < len(rows)
+        ):
+            raise PluginError(
+                f"selector {_name(self.selector)!r} returned {choice!r} at step {self.step}, "
+                f"expected a row from 0 to {len(rows) - 1} or None"
+            )
+        return int(rows[int(choice)])
+
+    def _refresh_view(self) -> None:
+        self.view.step = self.step
+        self.view.incumbent = self.best_makespan
+
+
+def _choose_gear(neighbourhood: Any, selector: Any, wanted: str | None) -> str:
+    compiled = isinstance(neighbourhood, Neighbourhood) and isinstance(selector, CompiledSelector)
+    if not isinstance(neighbourhood, Neighbourhood) and not hasattr(neighbourhood, "moves"):
+        raise PluginError(f"neighbourhood {_name(neighbourhood)!r} has neither a kernel nor a moves method")
+    if not isinstance(selector, CompiledSelector) and not hasattr(selector, "select"):
+        raise PluginError(f"selector {_name(selector)!r} has neither a scoring kernel nor a select method")
+    if wanted not in (None, COMPILED, PYTHON):
+        raise PluginError(f"unknown gear {wanted!r}, expected {COMPILED} or {PYTHON}")
+    if wanted == COMPILED and not compiled:
+        raise PluginError(
+            f"no compiled gear for neighbourhood {_name(neighbourhood)!r} with selector {_name(selector)!r}: "
+            "both must offer kernels"
+        )
+    return wanted or (COMPILED if compiled else PYTHON)
+
+
+def _name(part: Any) -> str:
+    return getattr(part, "name", None) or type(part).__name__
+
+
+part_name = _name

@@ -1,0 +1,83 @@
+"""The best we have: tabu search, a population with recombination, and islands on several threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from heuristics.monitor import Listener, Monitor
+from heuristics.population import PATIENCE, Island
+from heuristics.result import Result
+from heuristics.search import Search
+from heuristics.tabu import tabu_memory
+from heuristics.trajectory import check_seed, first_order
+from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Condition, Stop, ending
+
+
+def solve(
+    instance: Instance,
+    stop: Stop | Condition | None,
+    seed: int = 0,
+    initial: str | Schedule | Result = "fdd/mwkr",
+    workers: int = 1,
+    *,
+    selector: Any = "estimate",
+    neighbourhood: Any = "n6",
+    population: int = 8,
+    patience: int = PATIENCE,
+    listener: Listener | None = None,
+    registry: Registry | None = None,
+) -> Result:
+    """Find the best schedule within the given limits.
+
+    Each worker (a thread; the compiled gear releases the GIL) has a population of its own. In rounds of a fixed
+    number of steps, after which every island learns its neighbour's best schedule, all take the same number of
+    steps: for a limit in steps the result depends on the seed and the number of workers alone.
+
+    Parameters
+    ----------
+    instance, stop, seed, initial, selector, neighbourhood, listener
+        See `local_search`. A limit in steps counts the steps of all workers together.
+    workers
+        Number of threads.
+    population
+        Schedules in a population.
+    patience
+        Steps without improvement before a trajectory gives way to the next.
+    """
+    stop, seed = ending(stop), check_seed(seed)
+    if workers < 1 or population < 2 or patience < 1:
+        raise L2SError("workers and patience must be 1 or more, population 2 or more")
+    islands = []
+    for sequence in np.random.SeedSequence(seed).spawn(workers):
+        search = Search(
+            instance, neighbourhood, selector, tabu_memory(instance, None), sequence, registry=registry
+        )
+        first = first_order(instance, initial, seed + len(islands), registry).astype(np.uint32)
+        islands.append(
+            Island(search, first, population, patience, np.random.default_rng(sequence.spawn(1)[0]))
+        )
+    per_round = max(500, 30_000_000 // instance.n_operations)  # about a fifth of a second
+
+    with Monitor(instance, stop, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
+        until, steps = 0, 0
+        while not monitor.should_stop(steps):
+            until += per_round
+            if stop.steps is not None:
+                until = min(until, -(-stop.steps // workers))
+            run = [pool.submit(island.evolve, monitor, until, workers) for island in islands]
+            for future in run:
+                future.result()
+            steps = sum(island.search.step for island in islands)
+            bests = [island.best for island in islands]
+            for island, neighbour in zip(islands, bests[1:] + bests[:1], strict=True):
+                if neighbour is not island.best:
+                    island.insert(neighbour)
+        best = min((island.best for island in islands), key=lambda member: member.makespan)
+        return monitor.finish("tabu", islands[0].search, best.order, seed, steps, workers)

@@ -1,0 +1,89 @@
+"""What local search and tabu search share: follow one trajectory from a first schedule until the stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics import kernels
+from heuristics.dispatching import dispatch
+from heuristics.monitor import Listener, Monitor, Pace
+from heuristics.result import Result
+from heuristics.search import COMPILED, Memory, Search
+from l2s_plugin.errors import L2SError, PluginError, ScheduleError
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Condition, Stop, ending
+
+
+class SearchError(PluginError):
+    """A part of the search broke its contract; `result` holds the best schedule found before."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def first_order(
+    instance: Instance, initial: str | Schedule | Result, seed: int, registry: Registry | None
+) -> NDArray[np.int32]:
+    """The linear order to start from: of a dispatching rule, or of a given schedule, which is checked."""
+    if isinstance(initial, Result):
+        initial = initial.schedule
+    if not isinstance(initial, Schedule):
+        return dispatch(instance, initial, seed, registry=registry).linear_order
+    if initial.instance != instance:
+        raise ScheduleError(f"the initial schedule belongs to {initial.instance!r}, not to {instance!r}")
+    initial.verify()
+    return initial.linear_order
+
+
+def check_seed(seed: Any) -> int:
+    """Seeds are whole numbers from 0 on."""
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or int(seed) < 0:
+        raise L2SError(f"seed must be a whole number, 0 or more, got {seed!r}")
+    return int(seed)
+
+
+def follow(
+    method: str,
+    instance: Instance,
+    neighbourhood: Any,
+    selector: Any,
+    memory: Memory,
+    initial: str | Schedule | Result,
+    stop: Stop | Condition | None,
+    seed: int,
+    gear: str | None,
+    listener: Listener | None,
+    registry: Registry | None,
+) -> Result:
+    """Run one trajectory; the parameters are those of the hosts."""
+    stop, seed = ending(stop), check_seed(seed)
+    search = Search(instance, neighbourhood, selector, memory, seed, gear, registry)
+    order = first_order(instance, initial, seed, registry)
+    with Monitor(instance, stop, listener, registry) as monitor:
+        pace = Pace(search.gear == COMPILED)
+        search.start(order)
+        try:
+            while True:
+                for step, makespan in search.take_events():
+                    monitor.record(step, makespan)
+                if monitor.should_stop(search.step):
+                    break
+                until = search.step + pace.next()
+                if stop.steps is not None:
+                    until = min(until, stop.steps)
+                reason = search.run(until, monitor.target, stop.no_improvement)
+                if reason in (kernels.ABSORBED, kernels.REFUSED):
+                    monitor.stopped_by = "no moves"
+        except PluginError as error:
+            for step, makespan in search.take_events():
+                monitor.record(step, makespan)
+            monitor.stopped_by = "error"
+            result = monitor.finish(method, search, search.best_order, seed, search.step)
+            raise SearchError(str(error), result) from error
+        return monitor.finish(method, search, search.best_order, seed, search.step)

@@ -1,0 +1,81 @@
+"""The hand-made rules, all compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
+from l2s_plugin.selectors import CompiledSelector, Parameters, score_kernel
+
+
+@score_kernel
+def _smallest_value(state, moves, count, parameters, scores):
+    for row in range(count):
+        scores[row] = -moves.value[row]
+
+
+@score_kernel
+def _best_improving(state, moves, count, parameters, scores):
+    for row in range(count):
+        scores[row] = -moves.value[row] if moves.value[row] < state.makespan[0] else -np.inf
+
+
+@score_kernel
+def _first_improving(state, moves, count, parameters, scores):
+    for row in range(count):
+        scores[row] = -row if moves.value[row] < state.makespan[0] else -np.inf
+
+
+@score_kernel
+def _indifferent(state, moves, count, parameters, scores):
+    for row in range(count):
+        scores[row] = 0.0
+
+
+@score_kernel
+def _boltzmann(state, moves, count, parameters, scores):
+    for row in range(count):
+        scores[row] = (state.makespan[0] - moves.value[row]) * parameters[0]
+
+
+def estimate() -> CompiledSelector:
+    """Take the move with the smallest estimated makespan: the rule of tabu search."""
+    return CompiledSelector("estimate", _smallest_value)
+
+
+def greedy() -> CompiledSelector:
+    """Take the move with the smallest exact makespan, better or not (paper, appendix D: GD)."""
+    return CompiledSelector("greedy", _smallest_value, values="exact")
+
+
+def best_improvement() -> CompiledSelector:
+    """Take the best move that lowers the makespan, or none (paper, appendix D: BI)."""
+    return CompiledSelector("best-improvement", _best_improving, values="exact")
+
+
+def first_improvement() -> CompiledSelector:
+    """Take the first move that lowers the makespan, or none (paper, appendix D: FI)."""
+    return CompiledSelector("first-improvement", _first_improving, values="exact")
+
+
+def random() -> CompiledSelector:
+    """Take any move."""
+    return CompiledSelector("random", _indifferent, sample=True)
+
+
+def boltzmann(temperature: str | float = 0.5) -> CompiledSelector:
+    """Sample moves by their estimate: exp(-(estimate - makespan) / (temperature * mean duration))."""
+    try:
+        scale = float(temperature)
+    except ValueError:
+        scale = 0.0
+    if not 0 < scale < np.inf:
+        raise L2SError(f"boltzmann needs a positive temperature, as in boltzmann:0.5, got {temperature!r}")
+
+    def parameters(instance: Instance) -> Parameters:
+        mean = max(float(instance.duration.mean()), 1e-6)
+        return np.array([1 / (scale * mean)], np.float32)
+
+    name = "boltzmann" if scale == 0.5 else f"boltzmann:{scale:g}"
+    return CompiledSelector(name, _boltzmann, sample=True, parameters=parameters)
