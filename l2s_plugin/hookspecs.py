@@ -6,8 +6,8 @@ my-plugin = "my_package.plugin"
 ```
 
 The hooks that offer something are called once, when plugins are loaded; they return small specs whose targets
-are imported only when a user asks for them. The observers are called when a run finds a better schedule and when
-it ends. No hook is ever called per move.
+are imported only when a user asks for them. The observers are called when a run finds a better schedule and
+when it ends. No hook is ever called per move.
 """
 
 from __future__ import annotations

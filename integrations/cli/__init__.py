@@ -43,11 +43,11 @@ COMMANDS = {
 }
 
 
-class ReaderGone(Exception):
+class ReaderGoneError(Exception):
     """Standard output was closed by its reader, as in `l2s instances | head -1`."""
 
 
-class Interrupted(Exception):
+class InterruptedRunError(Exception):
     """Ctrl-C, in a form that click does not report in its own way."""
 
 
@@ -83,9 +83,9 @@ class LazyGroup(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError as error:  # click would exit with 1, which means here that a check failed
-            raise ReaderGone from error
+            raise ReaderGoneError from error
         except KeyboardInterrupt as error:
-            raise Interrupted from error
+            raise InterruptedRunError from error
         return result
 
     def main(
@@ -116,11 +116,11 @@ def _errors_in_one_line() -> Iterator[None]:
         _fail(error, error.format_message(), error.exit_code)
     except L2SError as error:
         _fail(error, str(error), EXIT_BAD_INPUT)
-    except ReaderGone:
+    except ReaderGoneError:
         # Python must not complain when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_BROKEN_PIPE)
-    except (Interrupted, click.Abort, KeyboardInterrupt):
+    except (InterruptedRunError, click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except Exception as error:
