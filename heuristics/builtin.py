@@ -20,9 +20,7 @@ def l2s_dispatching_rules() -> list[DispatchingRuleSpec]:
         DispatchingRuleSpec("lpt", _RULES + "LongestProcessingTime", "longest processing time first"),
         DispatchingRuleSpec("mwkr", _RULES + "MostWorkRemaining", "most work remaining in the job first"),
         DispatchingRuleSpec("lwkr", _RULES + "LeastWorkRemaining", "least work remaining in the job first"),
-        DispatchingRuleSpec(
-            "mopnr", _RULES + "MostOperationsRemaining", "most operations remaining in the job first"
-        ),
+        DispatchingRuleSpec("mopnr", _RULES + "MostOperationsRemaining", "most operations remaining in the job first"),
         DispatchingRuleSpec("fifo", _RULES + "FirstInFirstOut", "first come, first served"),
         DispatchingRuleSpec("random", _RULES + "Random", "any waiting operation"),
     ]

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 Priority = NDArray[np.float64]
 
 
-def dispatch(
-    instance: Instance, rule: Any = "fdd/mwkr", seed: int = 0, registry: Registry | None = None
-) -> Schedule:
+def dispatch(instance: Instance, rule: Any = "fdd/mwkr", seed: int = 0, registry: Registry | None = None) -> Schedule:
     """Build a schedule with a dispatching rule.
 
     Parameters
@@ -187,9 +185,7 @@ def _as_priority(instance: Instance, values: Any) -> Priority:
     if priority.shape != (instance.n_operations,):
         raise PluginError(f"priorities of shape {priority.shape}, expected ({instance.n_operations},)")
     if np.isnan(priority).any():
-        raise PluginError(
-            f"the priority of {instance.describe(np.flatnonzero(np.isnan(priority))[0])} is nan"
-        )
+        raise PluginError(f"the priority of {instance.describe(np.flatnonzero(np.isnan(priority))[0])} is nan")
     return priority
 
 

@@ -33,7 +33,7 @@ class Monitor:
     ) -> None:
         self.instance = instance
         self.stop = stop
-        self.lower_bound = max(bounds.lower_bound(instance), instance.lower_bound or 0)
+        self.lower_bound = bounds.best_lower_bound(instance)
         self.target = max(self.lower_bound, -1 if stop.makespan is None else stop.makespan)
         self.history: list[tuple[float, int, int]] = []
         self.stopped_by = ""
@@ -91,9 +91,7 @@ class Monitor:
 
     def out_of_time(self) -> bool:
         """Whether the clock or a signal ends the run; never true for a limit in steps."""
-        return self.stopped_by == "interrupt" or (
-            self.stop.seconds is not None and self.seconds >= self.stop.seconds
-        )
+        return self.stopped_by == "interrupt" or (self.stop.seconds is not None and self.seconds >= self.stop.seconds)
 
     def _reason(self, step: int) -> str:
         stop, best = self.stop, self.best
@@ -113,9 +111,7 @@ class Monitor:
             return "condition"
         return ""
 
-    def finish(
-        self, method: str, search: Search, order: Any, seed: int, steps: int, workers: int = 1
-    ) -> Result:
+    def finish(self, method: str, search: Search, order: Any, seed: int, steps: int, workers: int = 1) -> Result:
         """Turn the incumbent into a verified result and tell the observers."""
         schedule = Schedule.from_linear_order(self.instance, order)
         schedule.verify()

@@ -27,9 +27,7 @@ class Member:
 
 def random_order(instance: Instance, rng: np.random.Generator) -> Order:
     """A random linear order of the operations that respects the jobs."""
-    places = np.argsort(
-        rng.permutation(instance.job), kind="stable"
-    )  # a job's k-th place is its k-th operation's
+    places = np.argsort(rng.permutation(instance.job), kind="stable")  # a job's k-th place is its k-th operation's
     order = np.empty(instance.n_operations, np.uint32)
     order[places] = np.arange(instance.n_operations)
     return order
@@ -50,9 +48,7 @@ def recombine(a: Order, b: Order, rng: np.random.Generator) -> Order:
 class Island:
     """One population and the search that improves its members; one thread works on it at a time."""
 
-    def __init__(
-        self, search: Search, first: Order, size: int, patience: int, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, search: Search, first: Order, size: int, patience: int, rng: np.random.Generator) -> None:
         self.search = search
         self.members: list[Member] = []
         self.best = Member(2**62, first)

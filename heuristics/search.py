@@ -17,7 +17,7 @@ from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, STORED, R
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import Moves, new_moves
+from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.neighbourhoods import Neighbourhood
@@ -170,11 +170,11 @@ class Search:
             row = int(self.record.counters[CULPRIT])
             move = (int(self.moves.u[row]), int(self.moves.v[row]))
             raise PluginError(
-                f"neighbourhood {_name(self.neighbourhood)!r} offered an impossible move {move} at step {self.step}"
+                f"neighbourhood {part_name(self.neighbourhood)!r} offered an impossible move {move} at step {self.step}"
             )
         if reason == kernels.BAD_SCORE:
             raise PluginError(
-                f"selector {_name(self.selector)!r} gave a score that is not a number at step {self.step}"
+                f"selector {part_name(self.selector)!r} gave a score that is not a number at step {self.step}"
             )
         return int(reason)
 
@@ -224,9 +224,7 @@ class Search:
         try:
             rows = np.asarray(self.neighbourhood.moves(self.view, self._rng), np.int64).reshape(-1, 3)
         except Exception as error:
-            raise PluginError(
-                f"neighbourhood {_name(self.neighbourhood)!r} failed at step {self.step}: {type(error).__name__}: {error}"
-            ) from error
+            raise self._failure("neighbourhood", self.neighbourhood, error) from error
         count = min(len(rows), len(self.moves.u))
         for target, column in zip(self.moves[:3], rows[:count].T, strict=True):
             target[:count] = np.where(column < 0, self.instance.n_operations, column)
@@ -241,23 +239,20 @@ class Search:
         rows = np.flatnonzero(self.moves.admissible[:count])
         self._refresh_view()
         try:
-            choice = self.selector.select(self.view, Moves(*(field[rows] for field in self.moves)), self._rng)
+            choice = self.selector.select(self.view, self.moves.rows(rows), self._rng)
         except Exception as error:
-            raise PluginError(
-                f"selector {_name(self.selector)!r} failed at step {self.step}: {type(error).__name__}: {error}"
-            ) from error
+            raise self._failure("selector", self.selector, error) from error
         if choice is None:
             return -1
-        if (
-            isinstance(choice, bool | np.bool_)
-            or not hasattr(choice, "__index__")
-            or not 0 <= int(choice) < len(rows)
-        ):
+        if isinstance(choice, bool | np.bool_) or not hasattr(choice, "__index__") or not 0 <= int(choice) < len(rows):
             raise PluginError(
-                f"selector {_name(self.selector)!r} returned {choice!r} at step {self.step}, "
+                f"selector {part_name(self.selector)!r} returned {choice!r} at step {self.step}, "
                 f"expected a row from 0 to {len(rows) - 1} or None"
             )
         return int(rows[int(choice)])
+
+    def _failure(self, kind: str, part: Any, error: Exception) -> PluginError:
+        return PluginError(f"{kind} {part_name(part)!r} failed at step {self.step}: {type(error).__name__}: {error}")
 
     def _refresh_view(self) -> None:
         self.view.step = self.step
@@ -267,21 +262,18 @@ class Search:
 def _choose_gear(neighbourhood: Any, selector: Any, wanted: str | None) -> str:
     compiled = isinstance(neighbourhood, Neighbourhood) and isinstance(selector, CompiledSelector)
     if not isinstance(neighbourhood, Neighbourhood) and not hasattr(neighbourhood, "moves"):
-        raise PluginError(f"neighbourhood {_name(neighbourhood)!r} has neither a kernel nor a moves method")
+        raise PluginError(f"neighbourhood {part_name(neighbourhood)!r} has neither a kernel nor a moves method")
     if not isinstance(selector, CompiledSelector) and not hasattr(selector, "select"):
-        raise PluginError(f"selector {_name(selector)!r} has neither a scoring kernel nor a select method")
+        raise PluginError(f"selector {part_name(selector)!r} has neither a scoring kernel nor a select method")
     if wanted not in (None, COMPILED, PYTHON):
         raise PluginError(f"unknown gear {wanted!r}, expected {COMPILED} or {PYTHON}")
     if wanted == COMPILED and not compiled:
         raise PluginError(
-            f"no compiled gear for neighbourhood {_name(neighbourhood)!r} with selector {_name(selector)!r}: "
+            f"no compiled gear for neighbourhood {part_name(neighbourhood)!r} with selector {part_name(selector)!r}: "
             "both must offer kernels"
         )
     return wanted or (COMPILED if compiled else PYTHON)
 
 
-def _name(part: Any) -> str:
+def part_name(part: Any) -> str:
     return getattr(part, "name", None) or type(part).__name__
-
-
-part_name = _name

@@ -54,15 +54,11 @@ def solve(
     stop, seed = ending(stop), check_seed(seed)
     if workers < 1 or population < 2 or patience < 1:
         raise L2SError("workers and patience must be 1 or more, population 2 or more")
-    islands = []
+    islands: list[Island] = []
     for sequence in np.random.SeedSequence(seed).spawn(workers):
-        search = Search(
-            instance, neighbourhood, selector, tabu_memory(instance, None), sequence, registry=registry
-        )
+        search = Search(instance, neighbourhood, selector, tabu_memory(instance, None), sequence, registry=registry)
         first = first_order(instance, initial, seed + len(islands), registry).astype(np.uint32)
-        islands.append(
-            Island(search, first, population, patience, np.random.default_rng(sequence.spawn(1)[0]))
-        )
+        islands.append(Island(search, first, population, patience, np.random.default_rng(sequence.spawn(1)[0])))
     per_round = max(500, 30_000_000 // instance.n_operations)  # about a fifth of a second
 
     with Monitor(instance, stop, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:

@@ -57,6 +57,4 @@ def tabu_search(
         `(low, high)` in steps; `default_tenure(instance)` when None.
     """
     memory = tabu_memory(instance, tenure)
-    return follow(
-        "tabu", instance, neighbourhood, selector, memory, initial, stop, seed, gear, listener, registry
-    )
+    return follow("tabu", instance, neighbourhood, selector, memory, initial, stop, seed, gear, listener, registry)

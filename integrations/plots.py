@@ -137,9 +137,7 @@ def _bars(
     edge = 0.3 if crowded else 0.7
     some = lasting & ~critical
     axes.add_collection(
-        PolyCollection(
-            list(corners[some]), facecolors=pale[groups[some]], edgecolors="white", linewidths=edge
-        )
+        PolyCollection(list(corners[some]), facecolors=pale[groups[some]], edgecolors="white", linewidths=edge)
     )
     some = lasting & critical
     outline = 0.8 if crowded else 1.3

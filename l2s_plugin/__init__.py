@@ -9,7 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from l2s_plugin import bounds, generate, stop
+    from l2s_plugin import bounds as bounds
+    from l2s_plugin import generate as generate
+    from l2s_plugin import stop as stop
     from l2s_plugin.errors import L2SError
     from l2s_plugin.evaluator import Evaluation, Evaluator
     from l2s_plugin.hookspecs import hookimpl, hookspec

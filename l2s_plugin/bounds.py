@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from l2s_plugin import data
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.one_machine import preemptive_makespan
 
@@ -15,6 +16,15 @@ from l2s_plugin.kernels.one_machine import preemptive_makespan
 def lower_bound(instance: Instance) -> int:
     """The best of the bounds below, in O(n log n)."""
     return max(job_bound(instance), machine_bound(instance), preemptive_bound(instance))
+
+
+def best_lower_bound(instance: Instance) -> int:
+    """`lower_bound`, or the one from the literature where the instance is one of the classic benchmarks.
+
+    Bounds that a file claims for itself are not believed.
+    """
+    literature = data.known_lower_bound(instance)
+    return max(lower_bound(instance), literature or 0)
 
 
 def job_bound(instance: Instance) -> int:

@@ -10,16 +10,10 @@ from l2s_plugin.specs import InstanceFormatSpec, NeighbourhoodSpec, SelectorSpec
 def l2s_instance_formats() -> list[InstanceFormatSpec]:
     home = "l2s_plugin.formats"
     return [
-        InstanceFormatSpec(
-            "standard", f"{home}.standard:Standard", "text, machine-duration pairs per job, from 0"
-        ),
-        InstanceFormatSpec(
-            "taillard", f"{home}.taillard:Taillard", "text, times matrix and machines matrix, from 1"
-        ),
+        InstanceFormatSpec("standard", f"{home}.standard:Standard", "text, machine-duration pairs per job, from 0"),
+        InstanceFormatSpec("taillard", f"{home}.taillard:Taillard", "text, times matrix and machines matrix, from 1"),
         InstanceFormatSpec("l2s-json", f"{home}.l2s_json:L2SJson", "JSON with everything an instance holds"),
-        InstanceFormatSpec(
-            "job-shop-lib", f"{home}.job_shop_lib:JobShopLib", "JSON of the job_shop_lib package"
-        ),
+        InstanceFormatSpec("job-shop-lib", f"{home}.job_shop_lib:JobShopLib", "JSON of the job_shop_lib package"),
         InstanceFormatSpec(
             "npy", f"{home}.npy:Npy", "NumPy array [n, 2, jobs, machines] as the paper's authors publish"
         ),
@@ -46,14 +40,8 @@ def l2s_selectors() -> list[SelectorSpec]:
     return [
         SelectorSpec("estimate", f"{home}:estimate", "smallest estimated makespan: the rule of tabu search"),
         SelectorSpec("greedy", f"{home}:greedy", "smallest exact makespan, better or not"),
-        SelectorSpec(
-            "best-improvement", f"{home}:best_improvement", "best move that lowers the makespan, or none"
-        ),
-        SelectorSpec(
-            "first-improvement", f"{home}:first_improvement", "first move that lowers the makespan, or none"
-        ),
+        SelectorSpec("best-improvement", f"{home}:best_improvement", "best move that lowers the makespan, or none"),
+        SelectorSpec("first-improvement", f"{home}:first_improvement", "first move that lowers the makespan, or none"),
         SelectorSpec("random", f"{home}:random", "any move"),
-        SelectorSpec(
-            "boltzmann", f"{home}:boltzmann", "sample by estimate; boltzmann:T sets the temperature"
-        ),
+        SelectorSpec("boltzmann", f"{home}:boltzmann", "sample by estimate; boltzmann:T sets the temperature"),
     ]

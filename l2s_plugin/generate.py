@@ -68,9 +68,7 @@ def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 9
     n_jobs, n_machines = _size(n_jobs, n_machines)
     low, high = _integer("low", low), _integer("high", high)
     if not 0 <= low <= high <= MAX_TOTAL_DURATION:
-        raise InstanceError(
-            f"durations from {low} to {high}: expected 0 <= low <= high <= {MAX_TOTAL_DURATION}"
-        )
+        raise InstanceError(f"durations from {low} to {high}: expected 0 <= low <= high <= {MAX_TOTAL_DURATION}")
     rng = _generator(seed)
     duration = rng.integers(low, high, size=n_jobs * n_machines, endpoint=True)
     machine = rng.permuted(np.tile(np.arange(n_machines, dtype=np.int32), (n_jobs, 1)), axis=1)
@@ -91,9 +89,7 @@ def _lcg(seed: int, count: int) -> NDArray[np.float64]:
     return powers[:count] * seed % _MODULUS / _MODULUS
 
 
-def _rectangle(
-    duration: NDArray[Any], machine: NDArray[Any], n_machines: int, name: str, source: str
-) -> Instance:
+def _rectangle(duration: NDArray[Any], machine: NDArray[Any], n_machines: int, name: str, source: str) -> Instance:
     offsets = np.arange(0, duration.size + 1, n_machines, dtype=np.int32)
     return Instance(duration.ravel(), machine.ravel(), offsets, n_machines, name=name, source=source)
 
@@ -101,9 +97,7 @@ def _rectangle(
 def _size(n_jobs: int, n_machines: int) -> tuple[int, int]:
     n_jobs, n_machines = _integer("n_jobs", n_jobs), _integer("n_machines", n_machines)
     if n_jobs < 1 or n_machines < 1:
-        raise InstanceError(
-            f"cannot generate {n_jobs}x{n_machines}: expected at least one job and one machine"
-        )
+        raise InstanceError(f"cannot generate {n_jobs}x{n_machines}: expected at least one job and one machine")
     if n_jobs * n_machines > MAX_OPERATIONS:
         raise InstanceError(f"cannot generate {n_jobs}x{n_machines}: at most {MAX_OPERATIONS} operations")
     return n_jobs, n_machines

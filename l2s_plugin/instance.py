@@ -166,9 +166,7 @@ class Instance:
         return self.n_machines, self.job_offset.tobytes(), self.machine.tobytes(), self.duration.tobytes()
 
     def __repr__(self) -> str:
-        return (
-            f"Instance({self.name}: {self.n_jobs} jobs, {self.n_machines} machines, {self.n_operations} operations)"
-        )
+        return f"Instance({self.name}: {self.n_jobs} jobs, {self.n_machines} machines, {self.n_operations} operations)"
 
 
 def _frozen_int32(values: ArrayLike, name: str) -> IntArray:

@@ -43,9 +43,7 @@ def load(
     if hash_sign and index.isdecimal() and not os.path.exists(path) and os.path.exists(file):
         found = load_all(file, format, registry)
         if int(index) >= len(found):
-            raise InstanceFormatError(
-                f"{path}: {file} holds {len(found)} instances, expected an index below that"
-            )
+            raise InstanceFormatError(f"{path}: {file} holds {len(found)} instances, expected an index below that")
         return found[int(index)]
     found = load_all(source, format, registry)
     if len(found) > 1:
@@ -109,9 +107,7 @@ def _contents(source: Source) -> tuple[bytes, str]:
     try:
         contents = source.read()
     except UnicodeDecodeError as error:
-        raise InstanceFormatError(
-            f"{_label(source)}:1: binary file, expected it opened in binary mode"
-        ) from error
+        raise InstanceFormatError(f"{_label(source)}:1: binary file, expected it opened in binary mode") from error
     return contents.encode() if isinstance(contents, str) else bytes(contents), _label(source)
 
 
@@ -140,9 +136,7 @@ def _detect(contents: bytes, label: str, registry: Registry) -> InstanceFormat:
         return found[0]
     if found:
         names = " and ".join(each.name for each in found)
-        raise InstanceFormatError(
-            f"{label}:1: recognised as {names}, expected one format; name the one it is in"
-        )
+        raise InstanceFormatError(f"{label}:1: recognised as {names}, expected one format; name the one it is in")
     expected = ", ".join(f"{getattr(each, 'expects', 'its contents')} ({each.name})" for each in formats)
     kind = "binary file in no known format" if b"\0" in contents else "not in any known format"
     raise InstanceFormatError(f"{label}:1: {kind}, expected one of: {expected}{''.join(failures)}")
@@ -183,14 +177,10 @@ def _by_suffix(path: str, registry: Registry) -> InstanceFormat:
     owners = [each for suffix, each in claims if len(suffix) == longest and path.lower().endswith(suffix)]
     if len(owners) > 1:
         names = " and ".join(each.name for each in owners)
-        raise InstanceFormatError(
-            f"{path}: the formats {names} claim this ending, expected one; name the format"
-        )
+        raise InstanceFormatError(f"{path}: the formats {names} claim this ending, expected one; name the format")
     if not owners:
         known = ", ".join(f"{suffix} ({each.name})" for suffix, each in claims)
-        raise InstanceFormatError(
-            f"{path}: no format has this ending, expected one of {known}; or name the format"
-        )
+        raise InstanceFormatError(f"{path}: no format has this ending, expected one of {known}; or name the format")
     return owners[0]
 
 

@@ -155,19 +155,11 @@ class Registry:
 
     def conflicts(self) -> dict[tuple[str, str], list[Plugin]]:
         """Names that several plugins claim; using one is an error."""
-        return {
-            key: [plugin for plugin, _ in owners] for key, owners in self._owners.items() if len(owners) > 1
-        }
+        return {key: [plugin for plugin, _ in owners] for key, owners in self._owners.items() if len(owners) > 1}
 
     def specs(self, kind: type[Spec]) -> list[Spec]:
         """Everything of one kind, in the order of the plugins."""
-        return [
-            spec
-            for plugin in self.plugins
-            if not plugin.error
-            for spec in plugin.offers
-            if spec.kind == kind.kind
-        ]
+        return [spec for plugin in self.plugins if not plugin.error for spec in plugin.offers if spec.kind == kind.kind]
 
     def spec(self, kind: type[Spec], name: str) -> Spec:
         """The spec behind a name, or an error with close matches, failed plugins or both owners."""
@@ -181,9 +173,7 @@ class Registry:
             raise unknown_name(kind.kind, name, known, f" ({failed})" if failed else "")
         if len(owners) > 1:
             claims = " and ".join(plugin.id for plugin, _ in owners)
-            raise PluginError(
-                f"{kind.kind} {name!r} is claimed by {claims}; switch one off with {DISABLE_VARIABLE}"
-            )
+            raise PluginError(f"{kind.kind} {name!r} is claimed by {claims}; switch one off with {DISABLE_VARIABLE}")
         return owners[0][1]
 
     def load(self, kind: type[Spec], name: str) -> Any:
@@ -223,9 +213,7 @@ class Registry:
             try:
                 implementation.function(*(arguments[name] for name in implementation.argnames))
             except Exception as error:
-                message = (
-                    f"plugin {implementation.plugin_name}, hook {hook} raised {type(error).__name__}: {error}"
-                )
+                message = f"plugin {implementation.plugin_name}, hook {hook} raised {type(error).__name__}: {error}"
                 warnings.warn(message, RuntimeWarning, stacklevel=2)
 
     def has_observers(self, hook: str) -> bool:

@@ -44,10 +44,7 @@ class Stop:
             (self.steps is not None and progress.step >= self.steps)
             or (self.seconds is not None and progress.seconds >= self.seconds)
             or (self.makespan is not None and progress.makespan <= self.makespan)
-            or (
-                self.no_improvement is not None
-                and progress.step - progress.last_improvement >= self.no_improvement
-            )
+            or (self.no_improvement is not None and progress.step - progress.last_improvement >= self.no_improvement)
             or any(condition(progress) for condition in self.conditions)
         )
 

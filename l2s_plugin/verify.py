@@ -90,9 +90,7 @@ def _check(instance: Instance, machine_orders: list[list[int]], start: list[int]
     """Check everything that remains once the shapes are right."""
     for operation, time in enumerate(start):
         if type(time) is not int:
-            raise ScheduleError(
-                f"start of {instance.describe(operation)} must be an integer, got {_show(time)}"
-            )
+            raise ScheduleError(f"start of {instance.describe(operation)} must be an integer, got {_show(time)}")
     _check_machine_orders_complete(instance, machine_orders)
 
     duration = instance.duration.tolist()
@@ -124,15 +122,11 @@ def _check_machine_orders_complete(instance: Instance, machine_orders: list[list
                     f"which needs machine {machine_of[operation]}"
                 )
             if seen[operation]:
-                raise ScheduleError(
-                    f"the order of machine {machine} lists {instance.describe(operation)} twice"
-                )
+                raise ScheduleError(f"the order of machine {machine} lists {instance.describe(operation)} twice")
             seen[operation] = True
     if not all(seen):
         missing = seen.index(False)
-        raise ScheduleError(
-            f"{instance.describe(missing)} is missing in the order of machine {machine_of[missing]}"
-        )
+        raise ScheduleError(f"{instance.describe(missing)} is missing in the order of machine {machine_of[missing]}")
 
 
 def _check_job_precedence(instance: Instance, start: list[int], end: list[int]) -> None:

@@ -35,10 +35,7 @@ def golden_cases() -> list:
     with np.load(GOLDEN, allow_pickle=False) as data:
         for name in data["cases"].tolist():
             machines, durations = data[f"{name}/machines"], data[f"{name}/durations"]
-            jobs = [
-                list(zip(m.tolist(), p.tolist(), strict=True))
-                for m, p in zip(machines, durations, strict=True)
-            ]
+            jobs = [list(zip(m.tolist(), p.tolist(), strict=True)) for m, p in zip(machines, durations, strict=True)]
             cases.append(
                 GoldenCase(
                     name=name,

@@ -27,11 +27,7 @@ def imported_packages(path: Path) -> Iterator[tuple[int, str]]:
             assert node.level == 0, f"{path}:{node.lineno}: imports are absolute here"
             yield node.lineno, (node.module or "").partition(".")[0]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            yield from (
-                (node.lineno, str(a.value).partition(".")[0])
-                for a in node.args
-                if isinstance(a, ast.Constant)
-            )
+            yield from ((node.lineno, str(a.value).partition(".")[0]) for a in node.args if isinstance(a, ast.Constant))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -52,9 +48,7 @@ def test_files_stay_short(path: Path) -> None:
 def loaded_after(code: str) -> set[str]:
     """Which heavy packages are loaded in a fresh process that has run `code`."""
     report = f"import sys; print('loaded:', *({{*sys.modules}} & {{*{HEAVY!r}}}))"
-    run = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True)
     return set(run.stdout.rpartition("loaded:")[2].split())
 
 

@@ -176,9 +176,7 @@ def test_a_name_claimed_twice_names_both_owners(l2s: Run) -> None:
     assert l2s("solve", "ft06", "--method", "dispatch", "--init", "twin-one").returncode == 0
 
 
-@pytest.mark.parametrize(
-    "switch", ["l2s-twin-two", "L2S_Twin_Two", "l2s-twin-two:twin", "other, l2s-twin-two"]
-)
+@pytest.mark.parametrize("switch", ["l2s-twin-two", "L2S_Twin_Two", "l2s-twin-two:twin", "other, l2s-twin-two"])
 def test_switching_one_owner_off_settles_the_claim(l2s: Run, switch: str) -> None:
     solved = l2s("solve", "ft06", "--method", "dispatch", "--init", "twin", L2S_DISABLE_PLUGINS=switch)
     assert solved.returncode == 0, solved.stderr
@@ -210,6 +208,4 @@ def test_listing_plugins_imports_no_targets(python: Run) -> None:
     code = "import l2s_plugin, sys; l2s_plugin.default_registry(); print(*sys.modules)"
     loaded = python("-c", code).stdout.split()
     assert "l2s_example.plugin" in loaded
-    assert not {"l2s_example.rule", "l2s_example.neighbourhood", "l2s_example.selector", "numba"} & set(
-        loaded
-    )
+    assert not {"l2s_example.rule", "l2s_example.neighbourhood", "l2s_example.selector", "numba"} & set(loaded)

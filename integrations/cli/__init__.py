@@ -135,9 +135,7 @@ def _fail(error: Exception, message: str, code: int) -> None:
     sys.exit(code)
 
 
-@click.group(
-    cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", prog_name="l2s", message="%(prog)s %(version)s")
 @click.pass_context
 def l2s(ctx: click.Context) -> None:

@@ -74,9 +74,7 @@ class Size(click.ParamType):
 )
 @click.option("--time-seed", type=int, help="Taillard's seed of the durations, instead of --seed.")
 @click.option("--machine-seed", type=int, help="Taillard's seed of the machine orders, instead of --seed.")
-@click.option(
-    "-o", "--output", default="-", metavar="FILE", help="Where to write; standard output unless given."
-)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; standard output unless given.")
 @click.option("--format", "format_name", metavar="NAME", help="Format, unless the file's ending says it.")
 def generate(
     size: tuple[int, int],

@@ -21,9 +21,7 @@ DEFAULT_RULE = "fdd/mwkr"
 
 @click.command()
 @click.argument("instance")
-@click.option(
-    "--method", type=click.Choice(METHODS), default="dispatch", show_default=True, help="How to solve."
-)
+@click.option("--method", type=click.Choice(METHODS), default="dispatch", show_default=True, help="How to solve.")
 @click.option(
     "--init",
     metavar="RULE",

@@ -62,6 +62,12 @@ def benchmark_info(name: str) -> Benchmark:
     return _index()[name]
 
 
+def known_lower_bound(instance: Instance) -> int | None:
+    """The bound from the literature, if `instance` is the benchmark of its name, operation by operation."""
+    entry = _index().get(instance.name)
+    return entry.lower_bound if entry and benchmark(instance.name) == instance else None
+
+
 def benchmark_sets() -> dict[str, list[str]]:
     """The names in each set (`ta`) and in each group of one set and size (`ta-30x20`)."""
     sets: dict[str, list[str]] = {}
@@ -119,9 +125,7 @@ def _index() -> dict[str, Benchmark]:
 @cache
 def _begins() -> dict[str, int]:
     sizes = (entry.n_jobs * entry.n_machines for entry in _index().values())
-    return dict(
-        zip(_index(), accumulate(sizes, initial=0), strict=False)
-    )  # one more offset than names: the end
+    return dict(zip(_index(), accumulate(sizes, initial=0), strict=False))  # one more offset than names: the end
 
 
 @cache

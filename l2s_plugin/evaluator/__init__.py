@@ -62,9 +62,7 @@ class Evaluation:
     def __getitem__(self, solution: int) -> SolutionTimes:
         solution = range(len(self))[solution]
         own = slice(self.offset[solution], self.offset[solution + 1])
-        return SolutionTimes(
-            self.est[own], self.lst[own], int(self.makespan[solution]), bool(self.feasible[solution])
-        )
+        return SolutionTimes(self.est[own], self.lst[own], int(self.makespan[solution]), bool(self.feasible[solution]))
 
 
 class Evaluator:
@@ -92,9 +90,7 @@ class Evaluator:
         on_cpu = self.device == "cpu"
         self.engine = engine if engine != "auto" else "compiled" if on_cpu else "message-passing"
         if self.engine == "compiled" and not on_cpu:
-            raise L2SError(
-                f"the compiled engine runs on cpu only, not on {self.device!r}; use message-passing"
-            )
+            raise L2SError(f"the compiled engine runs on cpu only, not on {self.device!r}; use message-passing")
         if self.engine == "message-passing":
             _check_device(self.device)
 
@@ -119,9 +115,7 @@ class Evaluator:
         if self.engine == "compiled":
             times = compiled.evaluate(batch, self.threads or compiled.default_threads())
             _check_orders(batch, times.status)
-            return Evaluation(
-                times.est, times.lst, batch.offset, times.makespan, times.status == compiled.FEASIBLE
-            )
+            return Evaluation(times.est, times.lst, batch.offset, times.makespan, times.status == compiled.FEASIBLE)
         from l2s_plugin.evaluator import message_passing
 
         _check_orders(batch, compiled.check(batch).status)
@@ -161,6 +155,4 @@ def _check_orders(batch: Batch, status: NDArray[np.int64]) -> None:
         reason = f"it belongs to machine {machine}, expected an operation of machine {expected}"
     else:
         reason = "it is listed twice"
-    raise ScheduleError(
-        f"solution {solution}: position {position} of the order holds operation {operation}: {reason}"
-    )
+    raise ScheduleError(f"solution {solution}: position {position} of the order holds operation {operation}: {reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,58 +55,73 @@ def pack(instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] |
     which = np.array([index[id(instance)] for instance in instances], np.int32)
     sizes = np.array([instance.n_operations for instance in distinct.values()], np.int64)
     splits = [instance.machine_offset for instance in distinct.values()]
-    return _read_only(
-        order=_flat_order(orders, sizes[which]),
-        offset=_offsets(sizes[which]),
-        which=which,
-        duration=_joined([instance.duration for instance in distinct.values()]),
-        machine=_joined([instance.machine for instance in distinct.values()]),
-        job_succ=_joined([instance.job_succ for instance in distinct.values()]),
-        operation_offset=_offsets(sizes),
-        machine_offset=_joined(splits),
-        machine_base=_offsets(np.array([len(split) for split in splits], np.int64)),
-    )
+    arrays: dict[str, NDArray[Any]] = {
+        "order": _flat_order(orders, sizes[which]),
+        "offset": _offsets(sizes[which]),
+        "which": which,
+        "duration": _joined([instance.duration for instance in distinct.values()]),
+        "machine": _joined([instance.machine for instance in distinct.values()]),
+        "job_succ": _joined([instance.job_succ for instance in distinct.values()]),
+        "operation_offset": _offsets(sizes),
+        "machine_offset": _joined(splits),
+        "machine_base": _offsets(np.array([len(split) for split in splits], np.int64)),
+    }
+    return Batch(**{name: _read_only(array) for name, array in arrays.items()})
 
 
 def _of_one_instance(instance: Instance, orders: Sequence[ArrayLike] | NDArray[Any]) -> Batch:
-    n, count = instance.n_operations, len(orders)
-    return _read_only(
-        order=_flat_order(orders, n),
-        offset=np.arange(0, n * count + 1, n, dtype=np.int64),
-        which=np.zeros(count, np.int32),
+    n = instance.n_operations
+    offset, which, operation_offset, machine_base = _layout(n, instance.n_machines, len(orders))
+    return Batch(
+        order=_read_only(_flat_order(orders, n)),
+        offset=offset,
+        which=which,
         duration=instance.duration,
         machine=instance.machine,
         job_succ=instance.job_succ,
-        operation_offset=np.array((0, n), np.int64),
+        operation_offset=operation_offset,
         machine_offset=instance.machine_offset,
-        machine_base=np.array((0, instance.n_machines + 1), np.int64),
+        machine_base=machine_base,
+    )
+
+
+@lru_cache(maxsize=64)  # searches evaluate the same instance again and again, often one solution at a time
+def _layout(n: int, n_machines: int, count: int) -> tuple[Int64, Int32, Int64, Int64]:
+    return (
+        _read_only(np.arange(0, n * count + 1, n, dtype=np.int64)),
+        _read_only(np.zeros(count, np.int32)),
+        _read_only(np.array((0, n), np.int64)),
+        _read_only(np.array((0, n_machines + 1), np.int64)),
     )
 
 
 def _flat_order(orders: Sequence[ArrayLike] | NDArray[Any], sizes: Int64 | int) -> Operations:
     """All orders in one array; negative numbers become large ones, which no instance has."""
     if isinstance(orders, np.ndarray) and orders.ndim == 2:
-        lengths: Int64 | int = orders.shape[1] if len(orders) else sizes
-        flat = orders.reshape(-1)
+        flat, length = orders.reshape(-1), orders.shape[1]
+        if len(orders) and np.any(sizes != length):
+            _check_lengths(np.full(len(orders), length), sizes)
     else:
         rows = [np.asarray(order) for order in orders]
         for b, row in enumerate(rows):
             if row.ndim != 1:
                 raise ScheduleError(f"solution {b}: the order must be one flat array, got shape {row.shape}")
-        lengths = np.array([len(row) for row in rows], np.int64)
+        _check_lengths(np.array([len(row) for row in rows], np.int64), sizes)
         flat = np.concatenate(rows) if rows else np.empty(0, np.uint32)
-    wrong = np.flatnonzero(lengths != sizes)
-    if len(wrong):
-        b = int(wrong[0])
-        found, expected = (int(np.broadcast_to(values, len(orders))[b]) for values in (lengths, sizes))
-        raise ScheduleError(f"solution {b}: the order lists {found} operations, expected {expected}")
     if flat.dtype == np.int32:  # what `Schedule.order` is: no copy
         return np.ascontiguousarray(flat).view(np.uint32)
     if flat.dtype.kind not in "iu":
         raise ScheduleError(f"orders must hold integers, got {flat.dtype}")
-    if flat.dtype.itemsize > 4:
-        flat = flat.clip(-1, 2**31 - 1)
-    return flat.astype(np.int32 if flat.dtype.kind == "i" else np.uint32).view(np.uint32)
+    signed = flat.dtype.kind == "i"
+    if flat.dtype.itemsize > 4:  # no number may turn into a valid one by being cut off
+        flat = flat.clip(-1 if signed else 0, 2**31 - 1)
+    return flat.astype(np.int32 if signed else np.uint32).view(np.uint32)
+
+
+def _check_lengths(lengths: Int64, sizes: Int64 | int) -> None:
+    for b in np.flatnonzero(lengths != sizes)[:1]:
+        expected = sizes if isinstance(sizes, int) else sizes[b]
+        raise ScheduleError(f"solution {b}: the order lists {lengths[b]} operations, expected {expected}")
 
 
 def _offsets(sizes: Int64) -> Int64:
@@ -118,9 +134,8 @@ def _joined(arrays: Sequence[Int32]) -> Int32:
     return np.concatenate(arrays) if arrays else np.empty(0, np.int32)
 
 
-def _read_only(**arrays: NDArray[Any]) -> Batch:
-    for name, array in arrays.items():
-        if array.flags.writeable:
-            arrays[name] = array = array.view()  # the caller's own array stays as it is
-            array.flags.writeable = False
-    return Batch(**arrays)
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    if array.flags.writeable:
+        array = array.view()  # the caller's own array stays as it is
+        array.flags.writeable = False
+    return array

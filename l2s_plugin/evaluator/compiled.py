@@ -55,9 +55,7 @@ class Workspace(NamedTuple):
 def new_times(batch: Batch) -> Times:
     """Room for the answers to a batch."""
     n, count = len(batch.order), batch.n_solutions
-    return Times(
-        np.empty(n, np.int32), np.empty(n, np.int32), np.empty(count, np.int32), np.empty(count, np.int64)
-    )
+    return Times(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(count, np.int32), np.empty(count, np.int64))
 
 
 def new_workspace(n: int) -> Workspace:
@@ -199,9 +197,7 @@ def evaluate(batch: Batch, threads: int = 1) -> Times:
         return times
     share = np.linspace(0, len(batch.order), tasks + 1)[1:-1]
     cuts = [0, *np.searchsorted(batch.offset, share).tolist(), batch.n_solutions]
-    futures = [
-        _pool(threads).submit(_evaluate_part, batch, times, first, last) for first, last in pairwise(cuts)
-    ]
+    futures = [_pool(threads).submit(_evaluate_part, batch, times, first, last) for first, last in pairwise(cuts)]
     for future in futures:
         future.result()
     return times

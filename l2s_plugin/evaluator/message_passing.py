@@ -23,8 +23,8 @@ from torch import Tensor
 
 from l2s_plugin.evaluator.batch import Batch
 
-# An end that is not known yet. What is added to it in vain are durations of one job (or machine), each once, so
-# that it still fits 32 bits, cycle or not.
+# An end that is not known yet. What is added to it in vain are durations of one job (or machine), each once:
+# it still fits 32 bits, cycle or not.
 WAITING = 2**30
 
 _FIRST_CHECK = 8  # rounds between two looks at the device, at least
@@ -41,9 +41,7 @@ def message_round(
     the other nodes begin with d = 0, c = 1.
     """
     message = duration + (1 - c) * d
-    return torch.maximum(message[job_pred], message[machine_pred]), torch.maximum(
-        c[job_pred], c[machine_pred]
-    )
+    return torch.maximum(message[job_pred], message[machine_pred]), torch.maximum(c[job_pred], c[machine_pred])
 
 
 def backward_round(
@@ -165,9 +163,7 @@ def evaluate_tensors(
     if n == 0:
         return duration, duration, duration.new_zeros(n_graphs), torch.ones_like(size, dtype=torch.bool)
     # cover the graphs with as few chains as possible: machines or jobs
-    n_chains, n_jobs, rounds = torch.stack(
-        ((machine_pred == n).sum(), (job_pred == n).sum(), size.max())
-    ).tolist()
+    n_chains, n_jobs, rounds = torch.stack(((machine_pred == n).sum(), (job_pred == n).sum(), size.max())).tolist()
     if n_chains <= n_jobs:
         chain_pred, chain_succ, cross_pred, cross_succ = machine_pred, machine_succ, job_pred, job_succ
     else:
@@ -196,9 +192,7 @@ def evaluate_tensors(
     return est, lst, makespan, feasible
 
 
-def solution_tensors(
-    batch: Batch, device: str | torch.device
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+def solution_tensors(batch: Batch, device: str | torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The arguments of `evaluate_tensors`; only the orders and one copy of each instance travel."""
 
     def on_device(array: NDArray[np.generic]) -> Tensor:

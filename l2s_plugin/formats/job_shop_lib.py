@@ -38,9 +38,7 @@ class JobShopLib:
         machines = document.get("machines_matrix", list, required=True)
         document.check_list(durations, "duration_matrix", "duration_matrix")
         if len(machines) != len(durations):
-            message = (
-                f"machines_matrix has {len(machines)} jobs, expected {len(durations)} as in duration_matrix"
-            )
+            message = f"machines_matrix has {len(machines)} jobs, expected {len(durations)} as in duration_matrix"
             raise document.fail(message, "machines_matrix")
         jobs = [_job(document, job, *rows) for job, rows in enumerate(zip(durations, machines, strict=True))]
         metadata = document.get("metadata", dict) or {}

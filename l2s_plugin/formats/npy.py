@@ -37,9 +37,7 @@ class Npy:
             raise fail(source, 1, f"array of {array.dtype}, expected integers")
         if array.ndim not in (3, 4) or array.shape[-3] != 2 or not array.size:
             shape = "x".join(map(str, array.shape)) or "no dimensions"
-            raise fail(
-                source, 1, f"array of shape {shape}, expected 2 x jobs x machines or n x 2 x jobs x machines"
-            )
+            raise fail(source, 1, f"array of shape {shape}, expected 2 x jobs x machines or n x 2 x jobs x machines")
         if array.ndim == 3:
             return [_instance(array, source, stem(source), "")]
         name = stem(source)
@@ -94,8 +92,6 @@ def _first_machine(machine: NDArray[Any], source: str, where: str) -> int:
     if len(wrong):
         job = int(wrong[0])
         found = f"{where}job {job} has machines {machine[job].tolist()[:8]}"
-        expected = (
-            f"a permutation of 1 to {n_machines} in every job, or of 0 to {n_machines - 1} in every job"
-        )
+        expected = f"a permutation of 1 to {n_machines} in every job, or of 0 to {n_machines - 1} in every job"
         raise fail(source, 1, f"{found}, expected {expected}")
     return first

@@ -59,9 +59,7 @@ def text_or_none(data: bytes) -> str | None:
 
 def lines(text: str, comment: str = "#") -> list[Line]:
     """The lines that say something, comments removed."""
-    stripped = (
-        Line(number, row.partition(comment)[0].strip()) for number, row in enumerate(text.split("\n"), 1)
-    )
+    stripped = (Line(number, row.partition(comment)[0].strip()) for number, row in enumerate(text.split("\n"), 1))
     return [line for line in stripped if line.text]
 
 
@@ -147,9 +145,7 @@ def stem(source: str) -> str:
 def check_size(source: str, line: int, n_jobs: int, n_machines: int) -> None:
     """Refuse sizes that no instance can have."""
     if not (0 < n_jobs <= MAX_SIZE and 0 < n_machines <= MAX_SIZE):
-        raise fail(
-            source, line, f"{n_jobs} jobs and {n_machines} machines, expected from 1 to {MAX_SIZE} of each"
-        )
+        raise fail(source, line, f"{n_jobs} jobs and {n_machines} machines, expected from 1 to {MAX_SIZE} of each")
 
 
 def operation_problem(machine: int, duration: int, n_machines: int, first: int = 0) -> str | None:

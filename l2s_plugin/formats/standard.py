@@ -87,9 +87,7 @@ def _job(line: Line, job: int, n_machines: int, source: str) -> list[tuple[int, 
     if numbers[-2:] == [-1, -1]:
         numbers = numbers[:-2]
         if not numbers or len(numbers) % 2:
-            raise fail(
-                source, line.number, f"job {job} has {len(numbers)} numbers before -1 -1, expected pairs"
-            )
+            raise fail(source, line.number, f"job {job} has {len(numbers)} numbers before -1 -1, expected pairs")
     elif len(numbers) != 2 * n_machines:
         expected = f"{2 * n_machines} ({n_machines} machine-duration pairs), or -1 -1 at the end"
         raise fail(source, line.number, f"job {job} has {len(numbers)} numbers, expected {expected}")

@@ -91,9 +91,7 @@ class _Cursor:
 
     def take(self, expected: str) -> Line:
         if self.at_end:
-            raise fail(
-                self.source, self.rows[-1].number if self.rows else 1, f"the file ends, expected {expected}"
-            )
+            raise fail(self.source, self.rows[-1].number if self.rows else 1, f"the file ends, expected {expected}")
         self.position += 1
         return self.rows[self.position - 1]
 

@@ -16,16 +16,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
+import numba  # type: ignore[import-untyped, unused-ignore]
+
+_numba: Any = numba.config
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+# no reference counts: kernels do not allocate, and counting references to their arguments took two thirds of the time
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 
 _PACKAGES = (Path(__file__).parent.parent, Path(__file__).parent.parent.parent / "heuristics")
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` on first call, without the GIL; cached on disk across processes."""
-    return _with_cache(lambda keep: numba.njit(cache=keep, nogil=True, _nrt=False)(function))
+    return _with_cache(lambda keep: numba.njit(cache=keep, **_OPTIONS)(function))
 
 
 def kernel_pointer(signature: Any) -> Callable[[Function], Function]:
@@ -34,27 +39,25 @@ def kernel_pointer(signature: Any) -> Callable[[Function], Function]:
     A loop that takes the jitted function itself is compiled anew for each function and never found in the cache;
     one that takes a pointer is compiled once for all (the call costs a few nanoseconds).
     """
-    return lambda function: _with_cache(
-        lambda keep: numba.cfunc(signature, cache=keep, nogil=True, _nrt=False)(function)
-    )
+    return lambda function: _with_cache(lambda keep: numba.cfunc(signature, cache=keep, **_OPTIONS)(function))
 
 
 def _with_cache(build: Callable[[bool], Any]) -> Any:
     folder = cache_folder()
     if folder is None:
         return build(False)
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)  # read by numba while the function is decorated
+    before = _numba.CACHE_DIR
+    _numba.CACHE_DIR = str(folder)  # read by numba while the function is decorated
     try:
         return build(True)
     finally:
-        numba.config.CACHE_DIR = before
+        _numba.CACHE_DIR = before
 
 
 @cache
 def cache_folder() -> Path | None:
     """Where compiled kernels are kept; None, with one line on stderr, where nothing can be written."""
-    if numba.config.DISABLE_JIT:
+    if _numba.DISABLE_JIT:
         return None
     base = os.environ.get("L2S_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "l2s-plugin"

@@ -88,9 +88,7 @@ def dispatch_by_insertion(shop, priority, tie, order, start, ready, size, heap):
 
 
 @kernel
-def dispatch_without_delay(
-    shop, priority, first_come, tie, order, end, size, started, busy, touched, queue, running
-):
+def dispatch_without_delay(shop, priority, first_come, tie, order, end, size, started, busy, touched, queue, running):
     """Follow the clock: an idle machine that operations wait for starts the most urgent of them.
 
     Everything that ends at one moment has ended before machines choose. With `first_come`, an operation's

@@ -8,7 +8,7 @@ roles exchanged for the other.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -35,11 +35,15 @@ class Moves(NamedTuple):
     value: Int32
     admissible: Int32
 
+    def rows(self, rows: Any) -> Moves:
+        """Some of the moves, as Python code selects them."""
+        return Moves._make(column[rows] for column in self)
+
 
 def new_moves(capacity: int) -> Moves:
     """Room for `capacity` moves."""
     dtypes = (np.uint32, np.uint32, np.int32, np.int32, np.int32)
-    return Moves(*(np.zeros(capacity, dtype) for dtype in dtypes))
+    return Moves._make(np.zeros(capacity, dtype) for dtype in dtypes)
 
 
 MOVES_TYPE = numba.typeof(new_moves(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from l2s_plugin.kernels.moves import add_move
+from l2s_plugin.kernels.moves import add_move, is_feasible
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
 
 
@@ -12,7 +12,7 @@ def list_moves(state, moves):
     count = 0
     for i in range(state.path_length[0] - 1):
         u, v = path[i], path[i + 1]
-        if state.machine_succ[u] == v and state.job_succ[u] != v:
+        if state.machine_succ[u] == v and is_feasible(state, u, v, True):
             count = add_move(moves, count, u, v, True)
     return count
 

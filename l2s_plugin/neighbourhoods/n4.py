@@ -1,4 +1,4 @@
-"""N4 (Dell'Amico & Trubian 1993): move an operation towards the end or the beginning of its block, as far as it goes."""
+"""N4 (Dell'Amico & Trubian 1993): move an operation towards the end or beginning of its block, as far as it goes."""
 
 from __future__ import annotations
 

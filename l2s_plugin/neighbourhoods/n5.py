@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from l2s_plugin.kernels.critical_path import block_end
-from l2s_plugin.kernels.moves import add_move
+from l2s_plugin.kernels.moves import add_move, is_feasible
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
 
 
@@ -11,7 +11,8 @@ from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
 def list_moves(state, moves):
     """Only the last pair of the first block, only the first pair of the last, one swap in a block of two.
 
-    Swapping neighbours on a critical path never closes a cycle, unless they belong to the same job.
+    Swapping neighbours on a critical path never closes a cycle, unless they belong to the same job; with durations
+    of 0 it may, and only what is proven feasible is offered.
     """
     path, length = state.path, state.path_length[0]
     count = 0
@@ -19,12 +20,12 @@ def list_moves(state, moves):
     while first < length:
         last = block_end(state, first)
         if last > first:
-            if first > 0 and state.job_succ[path[first]] != path[first + 1]:
+            if first > 0 and is_feasible(state, path[first], path[first + 1], True):
                 count = add_move(moves, count, path[first], path[first + 1], True)
             if (
                 last + 1 < length
                 and (first == 0 or last > first + 1)
-                and state.job_succ[path[last - 1]] != path[last]
+                and is_feasible(state, path[last - 1], path[last], True)
             ):
                 count = add_move(moves, count, path[last - 1], path[last], True)
         first = last + 1

@@ -19,9 +19,7 @@ def list_moves(state, moves):
             for i in range(first, last):
                 if is_feasible(state, path[i], v, True):
                     count = add_move(moves, count, path[i], v, True)
-            for i in range(
-                first + 1, last - 1
-            ):  # the last operation inwards; next to its place is the swap above
+            for i in range(first + 1, last - 1):  # the last operation inwards; next to its place is the swap above
                 if is_feasible(state, path[i], v, False):
                     count = add_move(moves, count, path[i], v, False)
         if first > 0:

@@ -28,9 +28,7 @@ Parameters = NDArray[np.float32]
 
 # score(state, moves, count, parameters, scores): rate the first `count` moves into `scores`, higher is better;
 # -inf refuses a move. Rows that are not admissible may be rated too, they are never taken.
-score_kernel = kernel_pointer(
-    types.void(STATE_TYPE, MOVES_TYPE, types.int64, types.float32[::1], types.float64[::1])
-)
+score_kernel = kernel_pointer(types.void(STATE_TYPE, MOVES_TYPE, types.int64, types.float32[::1], types.float64[::1]))
 
 
 def no_parameters(instance: Instance) -> Parameters:

@@ -210,8 +210,7 @@ def test_fdd_mwkr_starts_where_the_paper_does(first, low, high):
 def test_most_work_remaining_beats_random_and_least():
     names = [f"ta{i:02d}" for i in range(1, 11)]
     total = {
-        rule: sum(dispatch(benchmark(name), rule).makespan for name in names)
-        for rule in ("mwkr", "random", "lwkr")
+        rule: sum(dispatch(benchmark(name), rule).makespan for name in names) for rule in ("mwkr", "random", "lwkr")
     }
     assert total["mwkr"] < total["random"] < total["lwkr"]
 
@@ -295,10 +294,7 @@ def test_a_rule_can_be_given_as_class_object_or_function():
         OneAfterTheOther(),
         lambda instance, seed: OneAfterTheOther()(instance, seed),
     ):
-        assert (
-            dispatch(benchmark("ft06"), rule).makespan
-            == dispatch(benchmark("ft06"), OneAfterTheOther).makespan
-        )
+        assert dispatch(benchmark("ft06"), rule).makespan == dispatch(benchmark("ft06"), OneAfterTheOther).makespan
 
 
 @pytest.mark.parametrize(
@@ -315,9 +311,7 @@ def test_a_rule_that_breaks_its_contract_is_named(registry, rule, message):
         dispatch(benchmark("ft06"), rule, registry=registry)
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"), [("too-few", r"shape \(1,\), expected \(36,\)"), ("nan", "is nan")]
-)
+@pytest.mark.parametrize(("rule", "message"), [("too-few", r"shape \(1,\), expected \(36,\)"), ("nan", "is nan")])
 def test_priorities_that_make_no_sense_are_refused(registry, rule, message):
     with pytest.raises(PluginError, match=message):
         dispatch(benchmark("ft06"), rule, registry=registry)

@@ -184,10 +184,7 @@ def test_what_cannot_be_written_is_found_before_the_work_starts(monkeypatch: pyt
 def test_a_bug_is_one_line_too_unless_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("misbehave", "bug")
     assert result.exit_code == 70
-    assert (
-        result.stderr
-        == "Error: internal error: ZeroDivisionError: oops again (set L2S_DEBUG=1 to see where)\n"
-    )
+    assert result.stderr == "Error: internal error: ZeroDivisionError: oops again (set L2S_DEBUG=1 to see where)\n"
     monkeypatch.setenv("L2S_DEBUG", "1")
     assert "Traceback" in run("misbehave", "bug").stderr
 

@@ -74,9 +74,7 @@ def test_a_violated_constraint_as_json(wrong):
 def test_a_schedule_of_another_instance_ends_with_code_1(path):
     result = check("la01", path)
     assert result.exit_code == 1
-    assert (
-        "n_jobs is 6, but the instance has 10 (a schedule of 'ft06', checked against 'la01')" in result.stdout
-    )
+    assert "n_jobs is 6, but the instance has 10 (a schedule of 'ft06', checked against 'la01')" in result.stdout
 
 
 def test_the_schedule_can_come_from_standard_input(path):

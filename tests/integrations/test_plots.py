@@ -36,9 +36,7 @@ def boxes(axes: Axes) -> list[Boxes]:
     found: list[Boxes] = []
     for collection in (c for c in axes.collections if isinstance(c, PolyCollection)):
         corners = [np.asarray(path.vertices) for path in collection.get_paths()]
-        found.append(
-            {(round(np.ptp(c[:, 1]) / 2 + c[:, 1].min()), c[:, 0].min(), c[:, 0].max()) for c in corners}
-        )
+        found.append({(round(np.ptp(c[:, 1]) / 2 + c[:, 1].min()), c[:, 0].min(), c[:, 0].max()) for c in corners})
     return found
 
 
@@ -104,9 +102,7 @@ def test_the_same_schedule_gives_the_same_file(ft06: Schedule, tmp_path: Path) -
 
 def test_large_schedules_are_drawn_completely(tmp_path: Path) -> None:
     instance = load("ta71")
-    by_index = np.lexsort(
-        (instance.job, np.arange(instance.n_operations) - instance.job_offset[instance.job])
-    )
+    by_index = np.lexsort((instance.job, np.arange(instance.n_operations) - instance.job_offset[instance.job]))
     axes = gantt(Schedule.from_linear_order(instance, by_index), tmp_path / "large.png")
     assert sum(len(c.get_paths()) for c in axes.collections if isinstance(c, PolyCollection)) == 2000
 

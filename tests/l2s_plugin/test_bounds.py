@@ -52,9 +52,7 @@ def best_subset(operations, duration, head, tail):
     """Carlier's formula: the work of any set of operations fits between its shortest head and tail."""
     return max(
         (
-            min(head[x] for x in chosen)
-            + sum(int(duration[x]) for x in chosen)
-            + min(tail[x] for x in chosen)
+            min(head[x] for x in chosen) + sum(int(duration[x]) for x in chosen) + min(tail[x] for x in chosen)
             for size in range(1, len(operations) + 1)
             for chosen in combinations(operations, size)
         ),
@@ -110,9 +108,7 @@ def test_preemptive_bound_is_the_worst_machine_simulated_unit_by_unit(instance):
 def test_preemptive_bound_is_carliers_best_subset(instance):
     head, tail = heads_and_tails(instance)
     machines = [on_machine(instance, m) for m in range(instance.n_machines)]
-    assert preemptive_bound(instance) == max(
-        best_subset(row, instance.duration, head, tail) for row in machines
-    )
+    assert preemptive_bound(instance) == max(best_subset(row, instance.duration, head, tail) for row in machines)
 
 
 @given(instances())
@@ -125,18 +121,14 @@ def test_job_and_machine_bounds_are_what_they_say(instance):
         for m in range(instance.n_machines)
         if (row := on_machine(instance, m))
     )
-    assert lower_bound(instance) == max(
-        job_bound(instance), machine_bound(instance), preemptive_bound(instance)
-    )
+    assert lower_bound(instance) == max(job_bound(instance), machine_bound(instance), preemptive_bound(instance))
 
 
 @given(instances(max_machines=1, max_operations=1), st.data())
 @settings(deadline=None)
 def test_kernel_agrees_compiled_and_interpreted_for_any_heads_and_tails(instance, data):
     n = instance.n_operations
-    head, tail = (
-        np.array(data.draw(st.lists(st.integers(0, 30), min_size=n, max_size=n)), np.int32) for _ in range(2)
-    )
+    head, tail = (np.array(data.draw(st.lists(st.integers(0, 30), min_size=n, max_size=n)), np.int32) for _ in range(2))
     by_head = np.argsort(head, kind="stable").astype(np.uint32)
     expected = simulate_preemptive(range(n), instance.duration, head.tolist(), tail.tolist())
     for kernel in (preemptive_makespan, preemptive_makespan.py_func):

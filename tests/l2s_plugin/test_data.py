@@ -31,16 +31,8 @@ def test_all_162_instances_are_there():
 
 def test_names_come_in_natural_order():
     names = data.benchmark_names()
-    assert names == sorted(
-        names, key=lambda name: (data.benchmark_info(name).set, int(name.lstrip("abflnorstvwyz")))
-    )
-    assert (
-        names.index("abz9")
-        < names.index("ft06")
-        < names.index("la02")
-        < names.index("ta10")
-        < names.index("yn1")
-    )
+    assert names == sorted(names, key=lambda name: (data.benchmark_info(name).set, int(name.lstrip("abflnorstvwyz"))))
+    assert names.index("abz9") < names.index("ft06") < names.index("la02") < names.index("ta10") < names.index("yn1")
 
 
 def test_every_instance_is_a_classic_rectangle_with_consistent_bounds():
@@ -65,17 +57,13 @@ def test_ft06_is_the_published_matrix():
 
 def test_bounds_are_the_best_known():
     words = BOUNDS.split()
-    expected = {
-        name: (int(a), int(b)) for name, a, b in zip(words[::3], words[1::3], words[2::3], strict=True)
-    }
+    expected = {name: (int(a), int(b)) for name, a, b in zip(words[::3], words[1::3], words[2::3], strict=True)}
     known = {name: data.benchmark_info(name) for name in expected}
     assert {name: (info.lower_bound, info.upper_bound) for name, info in known.items()} == expected
 
 
 def test_exactly_the_open_instances_are_open():
-    assert [
-        name for name in data.benchmark_names() if not data.benchmark_info(name).is_solved
-    ] == OPEN.split()
+    assert [name for name in data.benchmark_names() if not data.benchmark_info(name).is_solved] == OPEN.split()
 
 
 def test_groups_are_the_unit_of_published_tables():
@@ -114,8 +102,6 @@ def test_files_are_compact_and_free_of_pickles():
     with files("l2s_plugin.data").joinpath("benchmarks.npz").open("rb") as file:
         arrays = np.load(file, allow_pickle=False)
         assert {name: arrays[name].dtype for name in arrays} == {"duration": np.uint8, "machine": np.uint8}
-        operations = sum(
-            info.n_jobs * info.n_machines for info in map(data.benchmark_info, data.benchmark_names())
-        )
+        operations = sum(info.n_jobs * info.n_machines for info in map(data.benchmark_info, data.benchmark_names()))
         assert len(arrays["duration"]) == len(arrays["machine"]) == operations
     assert "Taillard" in files("l2s_plugin.data").joinpath("SOURCES.md").read_text()

@@ -134,9 +134,7 @@ def test_standard_reads_terminated_rows_of_different_length():
     assert instance.n_machines == 3
 
 
-@pytest.mark.parametrize(
-    "text", [b"1 1\r\n0 5\r\n", b"1 1\r0 5", b"\xef\xbb\xbf1 1\n0 5"], ids=["dos", "mac", "bom"]
-)
+@pytest.mark.parametrize("text", [b"1 1\r\n0 5\r\n", b"1 1\r0 5", b"\xef\xbb\xbf1 1\n0 5"], ids=["dos", "mac", "bom"])
 def test_line_ends_and_byte_order_marks_do_not_matter(text):
     assert recognised_as(text) == ["standard"]
     assert Standard().read(text, "f").jobs() == [[(0, 5)]]
@@ -544,9 +542,7 @@ def test_line_of_finds_every_part_of_a_document(document, spaced):
 
     def walk(part, path):
         yield path, part
-        children = (
-            part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
-        )
+        children = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
         for key, child in children:
             yield from walk(child, [*path, key])
 

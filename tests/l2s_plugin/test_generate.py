@@ -40,9 +40,7 @@ def test_published_seeds_give_all_of_taillards_benchmarks():
     assert len(names) == 80
     for name, time_seed, machine_seed in zip(names, seeds[::2], seeds[1::2], strict=True):
         instance = benchmark(name)
-        assert generate.taillard(instance.n_jobs, instance.n_machines, time_seed, machine_seed) == instance, (
-            name
-        )
+        assert generate.taillard(instance.n_jobs, instance.n_machines, time_seed, machine_seed) == instance, name
 
 
 @given(st.integers(1, 2**31 - 2), st.integers(1, 2**31 - 2))

@@ -36,9 +36,7 @@ def test_machine_offset_separates_the_machines_of_a_solution(solution):
 @given(instances(rectangular=True))
 def test_every_job_of_a_rectangle_visits_every_machine_once(instance):
     assert instance.is_rectangular
-    assert all(
-        sorted(machine for machine, _ in job) == list(range(instance.n_machines)) for job in instance.jobs()
-    )
+    assert all(sorted(machine for machine, _ in job) == list(range(instance.n_machines)) for job in instance.jobs())
 
 
 @pytest.mark.parametrize(

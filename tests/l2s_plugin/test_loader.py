@@ -159,9 +159,7 @@ def test_the_ending_of_the_path_chooses_the_format_to_write(tmp_path, ending, na
 
 def test_an_unknown_ending_or_format_is_refused_and_nothing_written(tmp_path):
     path = tmp_path / "ft06.xyz"
-    with pytest.raises(
-        InstanceFormatError, match=r"ft06\.xyz: no format has this ending, expected one of \.txt"
-    ):
+    with pytest.raises(InstanceFormatError, match=r"ft06\.xyz: no format has this ending, expected one of \.txt"):
         save(benchmark("ft06"), path)
     with pytest.raises(UnknownNameError, match=r"unknown instance format 'standart'; did you mean standard"):
         save(benchmark("ft06"), path, format="standart")
@@ -265,9 +263,7 @@ def test_a_format_object_can_be_passed_as_it_is(tmp_path):
 def test_a_file_that_two_formats_recognise_is_not_guessed(tmp_path, register):
     registry, path = register(csv=Csv, greedy=format_class(name="greedy")), tmp_path / "x.csv"
     path.write_bytes(b"jobshop-csv\n3\n")
-    with pytest.raises(
-        InstanceFormatError, match=r"x\.csv:1: recognised as csv and greedy, expected one format"
-    ):
+    with pytest.raises(InstanceFormatError, match=r"x\.csv:1: recognised as csv and greedy, expected one format"):
         load(path, registry=registry)
     with pytest.raises(InstanceFormatError, match=r"the formats csv and greedy claim this ending"):
         save(Instance.from_jobs([[(0, 3)]]), path, registry=registry)
@@ -292,11 +288,7 @@ def test_a_crash_inside_a_format_names_format_and_method(tmp_path, register, met
     registry, path = register(csv=format_class(**{method: crash})), tmp_path / "x"
     path.write_bytes(b"jobshop-csv\n3\n")
     instance = Instance.from_jobs([[(0, 3)]])
-    call = (
-        (lambda: encode(instance, "csv", registry))
-        if method == "write"
-        else (lambda: load(path, None, registry))
-    )
+    call = (lambda: encode(instance, "csv", registry)) if method == "write" else (lambda: load(path, None, registry))
     with pytest.raises(PluginError, match=f"instance format 'csv': {method} raised KeyError: 'oops'"):
         call()
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import estimate
+from l2s_plugin.kernels.moves import estimate, is_feasible
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.schedule import Schedule
 from tests.l2s_plugin.evaluator.oracle import longest_paths
@@ -57,7 +57,7 @@ def test_every_offered_move_gives_an_acyclic_schedule_and_none_is_offered_twice(
 
 
 @settings(deadline=None, max_examples=150)
-@given(states())
+@given(states(min_duration=1))
 def test_n5_is_the_papers(case):
     instance, state = case
     offered = moves_of("n5", instance, state)
@@ -66,6 +66,16 @@ def test_n5_is_the_papers(case):
 
 @settings(deadline=None, max_examples=150)
 @given(states())
+def test_with_zero_durations_n5_leaves_out_only_what_is_not_proven_feasible(case):
+    instance, state = case
+    offered = {(u, v) for u, v, _ in moves_of("n5", instance, state)}
+    assert offered <= slow_n5(state)
+    for u, v in slow_n5(state) - offered:
+        assert not is_feasible(state, np.uint32(u), np.uint32(v), True)
+
+
+@settings(deadline=None, max_examples=150)
+@given(states(min_duration=1))
 def test_only_swaps_of_n5_can_improve_among_those_of_n1(case):
     """Swaps inside a block keep a path of the same length (van Laarhoven et al.; Nowicki & Smutnicki)."""
     instance, state = case
@@ -107,7 +117,7 @@ def test_the_estimate_of_a_swap_is_the_longest_path_through_the_swapped(case):
 
 def slow_estimate(instance: Instance, state, rows, move) -> int:
     """Balas & Vazacopoulos (1998): new heads and tails of what is moved, old ones of everything else."""
-    u, v, forward = move
+    u, v, _ = move
     old = longest_paths(instance, flat(rows))
     end = [old.est[x] + int(instance.duration[x]) for x in range(instance.n_operations)]
     tail = [old.makespan - old.lst[x] for x in range(instance.n_operations)]
@@ -141,9 +151,7 @@ def test_the_estimate_of_an_insertion_is_balas_and_vazacopoulos(case):
     rows = machine_orders(instance, state)
     for move in moves_of("n7", instance, state):
         u, v, forward = move
-        assert estimate(state, np.uint32(u), np.uint32(v), forward) == slow_estimate(
-            instance, state, rows, move
-        )
+        assert estimate(state, np.uint32(u), np.uint32(v), forward) == slow_estimate(instance, state, rows, move)
 
 
 def test_one_block_is_an_absorbing_state():

@@ -112,9 +112,7 @@ class Holder:
 
 def test_an_unknown_name_shows_close_matches() -> None:
     registry = Registry()
-    registry.register(
-        plugin(l2s_selectors=[SelectorSpec("greedy", HERE), SelectorSpec("random", HERE)]), "test"
-    )
+    registry.register(plugin(l2s_selectors=[SelectorSpec("greedy", HERE), SelectorSpec("random", HERE)]), "test")
     with pytest.raises(UnknownNameError, match=r"unknown selector 'gredy'; did you mean greedy\?$"):
         registry.spec(SelectorSpec, "gredy")
     with pytest.raises(UnknownNameError, match=r"unknown selector 'xyz'; known: greedy, random$"):
@@ -128,18 +126,14 @@ def test_two_owners_of_one_name_are_an_error_when_it_is_used() -> None:
     registry.register(plugin(l2s_selectors=[SelectorSpec("mine", HERE), SelectorSpec("other", HERE)]), "one")
     registry.register(plugin(l2s_selectors=[SelectorSpec("mine", HERE)]), "two")
     assert [owner.name for owner in registry.conflicts()["selector", "mine"]] == ["one", "two"]
-    with pytest.raises(
-        PluginError, match=r"claimed by \(this process\):one and \(this process\):two; .*DISABLE"
-    ):
+    with pytest.raises(PluginError, match=r"claimed by \(this process\):one and \(this process\):two; .*DISABLE"):
         registry.load(SelectorSpec, "mine")
     assert registry.load(SelectorSpec, "other") is Thing
 
 
 def test_the_same_name_may_stand_for_different_kinds_of_things() -> None:
     registry = Registry()
-    mine = plugin(
-        l2s_selectors=[SelectorSpec("mine", HERE)], l2s_neighbourhoods=[NeighbourhoodSpec("mine", HERE)]
-    )
+    mine = plugin(l2s_selectors=[SelectorSpec("mine", HERE)], l2s_neighbourhoods=[NeighbourhoodSpec("mine", HERE)])
     registry.register(mine, "test")
     assert not registry.conflicts()
     assert registry.spec(SelectorSpec, "mine").kind == "selector"
@@ -187,9 +181,7 @@ def test_rubbish_is_refused_with_its_reason(offers: Any, message: str) -> None:
 
 def test_none_and_generators_are_good_answers() -> None:
     registry = Registry()
-    registry.register(
-        plugin(l2s_selectors=None, l2s_neighbourhoods=iter([NeighbourhoodSpec("n", HERE)])), "test"
-    )
+    registry.register(plugin(l2s_selectors=None, l2s_neighbourhoods=iter([NeighbourhoodSpec("n", HERE)])), "test")
     assert registered_names(NeighbourhoodSpec, registry) == ["n"]
 
 
@@ -217,15 +209,11 @@ def test_a_target_that_cannot_be_loaded_names_its_plugin() -> None:
     registry = Registry()
     specs = [SelectorSpec("gone", "no_such_module:x"), SelectorSpec("lost", f"{__name__}:Nothing")]
     registry.register(plugin(l2s_selectors=[*specs, SelectorSpec("mine", HERE)]), "test")
-    with pytest.raises(
-        PluginError, match=r"plugin .*:test, selector 'gone': cannot load no_such_module:x: ModuleN"
-    ):
+    with pytest.raises(PluginError, match=r"plugin .*:test, selector 'gone': cannot load no_such_module:x: ModuleN"):
         registry.load(SelectorSpec, "gone")
     with pytest.raises(PluginError, match=r"selector 'lost': cannot load .*AttributeError"):
         registry.create(SelectorSpec, "lost")
-    with pytest.raises(
-        PluginError, match="selector 'mine': 'mine:bad' cannot be created: ValueError: no good"
-    ):
+    with pytest.raises(PluginError, match="selector 'mine': 'mine:bad' cannot be created: ValueError: no good"):
         registry.create(SelectorSpec, "mine:bad")
 
 
@@ -239,13 +227,9 @@ def test_observers_are_called_and_a_failing_one_only_warns() -> None:
     assert not registry.has_observers("l2s_incumbent")
     registry.register(plugin(l2s_incumbent=broken), "broken")
     registry.register(plugin(l2s_incumbent=lambda event: seen.append(event)), "good")
-    registry.register(
-        plugin(l2s_search_finished=lambda result: seen.append(result)), "end"
-    )  # one argument is enough
+    registry.register(plugin(l2s_search_finished=lambda result: seen.append(result)), "end")  # one argument is enough
     assert registry.has_observers("l2s_incumbent")
-    with pytest.warns(
-        RuntimeWarning, match=r"plugin .*:broken, hook l2s_incumbent raised RuntimeError: no disk"
-    ):
+    with pytest.warns(RuntimeWarning, match=r"plugin .*:broken, hook l2s_incumbent raised RuntimeError: no disk"):
         registry.observe("l2s_incumbent", event="better")
     registry.observe("l2s_search_finished", instance="i", result="r")
     assert seen == ["better", "r"]

@@ -106,13 +106,11 @@ def test_accepts_a_correct_schedule_with_idle_time():
         ),
         (
             {"start": [0, 3, 0, 2, 6]},
-            "machine 0: operation 3 (job 1, index 1) starts at 2, "
-            "before operation 0 (job 0, index 0) ends at 3",
+            "machine 0: operation 3 (job 1, index 1) starts at 2, before operation 0 (job 0, index 0) ends at 3",
         ),
         (
             {"start": [0, 3, 2, 4, 8], "makespan": 9},
-            "machine 1: operation 1 (job 0, index 1) starts at 3, "
-            "before operation 2 (job 1, index 0) ends at 4",
+            "machine 1: operation 1 (job 0, index 1) starts at 3, before operation 2 (job 1, index 0) ends at 4",
         ),
         (
             {"machine_orders": [[0, 3], [1, 2, 4]]},

@@ -28,9 +28,7 @@ def any_solutions(**shape: Any) -> st.SearchStrategy[tuple[Instance, IntArray]]:
     return instances(**shape).flatmap(lambda instance: st.tuples(st.just(instance), any_orders(instance)))
 
 
-def random_solution(
-    n_jobs: int, n_machines: int, seed: int, max_duration: int = 99
-) -> tuple[Instance, IntArray]:
+def random_solution(n_jobs: int, n_machines: int, seed: int, max_duration: int = 99) -> tuple[Instance, IntArray]:
     """A rectangular instance and a feasible solution of it."""
     rng = np.random.default_rng(seed)
     n = n_jobs * n_machines

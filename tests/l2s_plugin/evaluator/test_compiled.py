@@ -55,9 +55,7 @@ def test_every_number_of_threads_gives_the_same_arrays(monkeypatch: pytest.Monke
     shapes = [(30, 10), (2, 2), (1, 1), (5, 20), (60, 3), (4, 4), (1, 7)]
     batch = [random_solution(*shape, seed) for seed, shape in enumerate(shapes)]
     batch[3][1][:] = batch[3][1][::-1]
-    batch[3][1][:] = batch[3][1][
-        np.argsort(batch[3][0].machine[batch[3][1]], kind="stable")
-    ]  # a cycle among them
+    batch[3][1][:] = batch[3][1][np.argsort(batch[3][0].machine[batch[3][1]], kind="stable")]  # a cycle among them
     instances, orders = map(list, zip(*batch, strict=True))
     expected = Evaluator(threads=1).evaluate(instances, orders)
     assert expected.feasible.tolist() == [True, True, True, False, True, True, True]

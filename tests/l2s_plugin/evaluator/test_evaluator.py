@@ -64,10 +64,7 @@ def test_batch_mixes_instances_and_cycles(engine: str) -> None:
 
 
 def test_a_batch_gives_each_solution_the_answer_it_gets_alone(engine: str) -> None:
-    batch = [
-        random_solution(jobs, machines, seed)
-        for seed, (jobs, machines) in enumerate([(9, 4), (3, 8), (20, 5)])
-    ]
+    batch = [random_solution(jobs, machines, seed) for seed, (jobs, machines) in enumerate([(9, 4), (3, 8), (20, 5)])]
     batch.append(
         (
             batch[0][0],
@@ -90,9 +87,7 @@ def test_agrees_with_the_golden_times_of_the_authors(engine: str) -> None:
     golden = np.load(GOLDEN)
     for case in golden["cases"].tolist():
         durations, machines, orders = (golden[f"{case}/{key}"] for key in ("durations", "machines", "orders"))
-        jobs = [
-            list(zip(*rows, strict=True)) for rows in zip(machines.tolist(), durations.tolist(), strict=True)
-        ]
+        jobs = [list(zip(*rows, strict=True)) for rows in zip(machines.tolist(), durations.tolist(), strict=True)]
         evaluation = Evaluator(engine=engine).evaluate(Instance.from_jobs(jobs), orders.reshape(1, -1))
         np.testing.assert_array_equal(evaluation.est, golden[f"{case}/est"], err_msg=case)
         np.testing.assert_array_equal(evaluation.lst, golden[f"{case}/lst"], err_msg=case)
@@ -111,9 +106,7 @@ def test_durations_beyond_float32_stay_exact(engine: str) -> None:
 
 def test_the_largest_durations_in_a_cycle_do_not_overflow(engine: str) -> None:
     long = 2**28 - 1
-    instance = Instance.from_jobs(
-        [[(0, 1), (1, long), (2, long)], [(1, 1), (0, long), (2, long)]] + [[(2, 0)]] * 50
-    )
+    instance = Instance.from_jobs([[(0, 1), (1, long), (2, long)], [(1, 1), (0, long), (2, long)]] + [[(2, 0)]] * 50)
     rest = np.arange(6, 56)
     order = np.concatenate(([4, 0, 1, 3], rest, [2, 5]))  # on machines 0 and 1, both jobs wait for the other
     cyclic = Evaluator(engine=engine).evaluate(instance, [order, [0, 4, 3, 1, *rest, 2, 5]])

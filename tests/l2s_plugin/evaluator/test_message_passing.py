@@ -122,9 +122,7 @@ def test_a_cycle_does_not_hold_up_the_rest() -> None:
 
 def test_chains_of_very_different_length_are_dropped_when_done() -> None:
     """Many small graphs beside a large one: the answers stay theirs."""
-    batch = pack(
-        *map(list, zip(*(random_solution(*shape, 7) for shape in [(2, 3)] * 40 + [(80, 3)]), strict=True))
-    )
+    batch = pack(*map(list, zip(*(random_solution(*shape, 7) for shape in [(2, 3)] * 40 + [(80, 3)]), strict=True)))
     est, lst, makespan, feasible = mp.evaluate_tensors(*mp.solution_tensors(batch, "cpu"))
     expected = compiled.evaluate(batch)
     assert feasible.all()
@@ -135,9 +133,7 @@ def test_chains_of_very_different_length_are_dropped_when_done() -> None:
 
 def test_results_stay_on_the_device_as_exact_integers() -> None:
     instance, order = random_solution(10, 10, 0)
-    est, lst, makespan, feasible = mp.evaluate_tensors(
-        *mp.solution_tensors(pack(instance, [order] * 3), "cpu")
-    )
+    est, lst, makespan, feasible = mp.evaluate_tensors(*mp.solution_tensors(pack(instance, [order] * 3), "cpu"))
     assert [result.dtype for result in (est, lst, makespan, feasible)] == [torch.int32] * 3 + [torch.bool]
     assert len(est) == len(lst) == 300
     assert makespan.shape == feasible.shape == (3,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,13 +68,13 @@ def test_a_move_called_feasible_never_closes_a_cycle(case, choice):
 @settings(deadline=None)
 @given(states())
 def test_the_critical_path_is_a_chain_of_critical_operations_from_zero_to_the_makespan(case):
-    instance, state = case
+    _, state = case
     length = find_critical_path(state)
     path = [int(x) for x in state.path[:length]]
     start = state.end - state.duration
     assert start[path[0]] == 0
     assert state.end[path[-1]] == state.makespan[0]
-    for x, y in zip(path, path[1:], strict=False):
+    for x, y in pairwise(path):
         assert state.end[x] == start[y]
         assert y == state.machine_succ[x] or y == state.job_succ[x]
     assert all(start[x] + state.tail[x] == state.makespan[0] for x in path)

@@ -7,22 +7,16 @@ from l2s_plugin import DispatchingRuleSpec, NeighbourhoodSpec, SelectorSpec, hoo
 
 @hookimpl
 def l2s_dispatching_rules() -> list[DispatchingRuleSpec]:
-    return [
-        DispatchingRuleSpec("example-earliest", "l2s_example.rule:Earliest", "what can start first, first")
-    ]
+    return [DispatchingRuleSpec("example-earliest", "l2s_example.rule:Earliest", "what can start first, first")]
 
 
 @hookimpl
 def l2s_neighbourhoods() -> list[NeighbourhoodSpec]:
     return [
-        NeighbourhoodSpec(
-            "example-adjacent", "l2s_example.neighbourhood:create", "all neighbours of a critical block"
-        )
+        NeighbourhoodSpec("example-adjacent", "l2s_example.neighbourhood:create", "all neighbours of a critical block")
     ]
 
 
 @hookimpl
 def l2s_selectors() -> list[SelectorSpec]:
-    return [
-        SelectorSpec("example-smallest", "l2s_example.selector:Smallest", "the smallest estimated makespan")
-    ]
+    return [SelectorSpec("example-smallest", "l2s_example.selector:Smallest", "the smallest estimated makespan")]

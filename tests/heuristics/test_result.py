@@ -1,0 +1,79 @@
+"""What a run reports."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+import l2s_plugin as l2s
+from heuristics import Improvement, solve, tabu_search
+from l2s_plugin.stop import steps
+
+FIELDS = {
+    "instance", "makespan", "lower_bound", "upper_bound", "status", "steps", "seconds", "steps_per_second",
+    "method", "selector", "neighbourhood", "gear", "seed", "history",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result():
+    return tabu_search(l2s.load("la20"), stop=steps(2000), seed=4)
+
+
+def test_the_json_form_has_the_promised_fields(result):
+    data = json.loads(result.to_json())
+    assert set(data) >= FIELDS
+    assert data["makespan"] == result.schedule.makespan
+    assert data["history"][-1][2] == data["makespan"]
+    assert [row[2] for row in data["history"]] == sorted({row[2] for row in data["history"]}, reverse=True)
+    assert (data["seed"], data["steps"], data["gear"]) == (4, 2000, "compiled")
+
+
+def test_the_history_is_written_as_csv(result, tmp_path):
+    result.save_history(tmp_path / "history.csv")
+    rows = list(csv.DictReader((tmp_path / "history.csv").open()))
+    assert [int(row["makespan"]) for row in rows] == [makespan for _, _, makespan in result.history]
+
+
+def test_the_summary_names_makespan_bound_and_seed(result):
+    text = result.summary()
+    for word in (str(result.makespan), str(result.lower_bound), "seed 4", "n6", "estimate"):
+        assert word in text
+
+
+@pytest.mark.parametrize("host", [tabu_search, solve])
+def test_listeners_and_observers_hear_of_every_incumbent_and_of_the_end(host):
+    registry = l2s.Registry.discover()
+    heard, ended, told = [], [], []
+
+    class Observer:
+        @l2s.hookimpl
+        def l2s_incumbent(self, event):
+            heard.append(event)
+
+        @l2s.hookimpl
+        def l2s_search_finished(self, instance, result):
+            ended.append((instance, result))
+
+    registry.register(Observer(), "observer")
+    result = host(l2s.load("la20"), stop=steps(2000), registry=registry, listener=told.append)
+    assert [event.makespan for event in heard] == [entry[2] for entry in result.history]
+    assert told == heard
+    assert all(isinstance(event, Improvement) for event in heard)
+    assert ended == [(result.instance, result)]
+
+
+def test_an_observer_that_raises_is_reported_and_the_run_goes_on():
+    registry = l2s.Registry.discover()
+
+    class Broken:
+        @l2s.hookimpl
+        def l2s_incumbent(self, event):
+            raise RuntimeError("no thanks")
+
+    registry.register(Broken(), "broken")
+    with pytest.warns(RuntimeWarning, match=r"broken, hook l2s_incumbent raised RuntimeError: no thanks"):
+        result = tabu_search(l2s.load("la20"), stop=steps(200), registry=registry)
+    assert result.steps == 200

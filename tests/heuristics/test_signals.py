@@ -1,0 +1,37 @@
+"""Ctrl-C and SIGTERM give the incumbent."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import l2s_plugin as l2s
+from heuristics import solve, tabu_search
+host = {host}
+print("ready", flush=True)
+result = host(l2s.load("ta41"), stop=l2s.stop.seconds(600), listener=lambda event: print("better", flush=True))
+result.schedule.verify()
+print(result.to_json(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("host", ["tabu_search", "solve"])
+def test_an_interrupted_run_returns_its_incumbent(host, number):
+    program = PROGRAM.format(host=host)
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == "better":
+            break
+    process.send_signal(number)
+    rest = process.stdout.read().strip().splitlines()
+    assert process.wait() == 0
+    result = json.loads(rest[-1])
+    assert result["stopped_by"] == "interrupt"
+    assert result["makespan"] > 0
