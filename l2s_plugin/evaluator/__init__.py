@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from l2s_plugin.errors import L2SError, ScheduleError, missing_extra, unknown_name
+from l2s_plugin.errors import L2SError, missing_extra, unknown_name
 from l2s_plugin.evaluator import compiled
 from l2s_plugin.evaluator.batch import Batch, pack
 from l2s_plugin.instance import Instance, IntArray
@@ -114,11 +114,10 @@ class Evaluator:
         """Evaluate a batch that was packed before (`pack`), for callers who evaluate it more than once."""
         if self.engine == "compiled":
             times = compiled.evaluate(batch, self.threads or compiled.default_threads())
-            _check_orders(batch, times.status)
-            return Evaluation(times.est, times.lst, batch.offset, times.makespan, times.status == compiled.FEASIBLE)
+            return Evaluation(times.est, times.lst, batch.offset, times.makespan, times.feasible)
         from l2s_plugin.evaluator import message_passing
 
-        _check_orders(batch, compiled.check(batch).status)
+        compiled.check(batch)
         return Evaluation(*message_passing.evaluate_batch(batch, self.device))
 
     def __repr__(self) -> str:
@@ -136,23 +135,3 @@ def _check_device(device: str) -> None:
     except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise L2SError(f"device {device!r} cannot be used: {reason}") from None
-
-
-def _check_orders(batch: Batch, status: NDArray[np.int64]) -> None:
-    """Say what is wrong with the first order that does not list every operation once, machine by machine."""
-    if not status.size or status.min() >= compiled.CYCLIC:
-        return
-    solution = int(np.argmax(status < compiled.CYCLIC))
-    position = -1 - int(status[solution])
-    order = batch.order[batch.offset[solution] : batch.offset[solution + 1]].view(np.int32)
-    instance = batch.which[solution]
-    split = batch.machine_offset[batch.machine_base[instance] : batch.machine_base[instance + 1]]
-    expected = int(np.searchsorted(split, position, side="right")) - 1
-    operation = int(order[position])
-    if not 0 <= operation < len(order):
-        reason = f"no operation has this number, expected 0 to {len(order) - 1}"
-    elif (machine := batch.machine[batch.operation_offset[instance] + operation]) != expected:
-        reason = f"it belongs to machine {machine}, expected an operation of machine {expected}"
-    else:
-        reason = "it is listed twice"
-    raise ScheduleError(f"solution {solution}: position {position} of the order holds operation {operation}: {reason}")

@@ -34,10 +34,6 @@ class Batch(NamedTuple):
     machine_offset: Int32  # where each machine begins in an order, `Instance.machine_offset` of all instances
     machine_base: Int64  # instance i owns machine_offset[machine_base[i]:machine_base[i + 1]]
 
-    @property
-    def n_solutions(self) -> int:
-        return len(self.which)
-
 
 def pack(instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] | NDArray[Any]) -> Batch:
     """Bring solutions into the form of a `Batch`; lengths and types are checked, the numbers are not."""

@@ -7,24 +7,23 @@ computed in that workspace alone, so the answers do not depend on the number of 
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from l2s_plugin.errors import ScheduleError
 from l2s_plugin.evaluator.batch import Batch
 from l2s_plugin.kernels.compile import kernel
 
 Int32 = NDArray[np.int32]
 Operations = NDArray[np.uint32]
 
-# status of a solution; -1 - p where position p of its order makes no sense
-FEASIBLE = 1
-CYCLIC = 0
-
+VALID = 1  # the answer of `link` to an order that is a permutation, machine by machine
 _UNSEEN = 2**32 - 1
 _NEVER = 2**30  # more than any operation ever waits for
 _OPERATIONS_PER_TASK = 16_000  # about 100 us of work; less is done sooner than another thread is woken
@@ -37,7 +36,7 @@ class Times(NamedTuple):
     est: Int32
     lst: Int32
     makespan: Int32
-    status: NDArray[np.int64]
+    feasible: NDArray[np.bool_]
 
 
 class Workspace(NamedTuple):
@@ -54,8 +53,8 @@ class Workspace(NamedTuple):
 
 def new_times(batch: Batch) -> Times:
     """Room for the answers to a batch."""
-    n, count = len(batch.order), batch.n_solutions
-    return Times(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(count, np.int32), np.empty(count, np.int64))
+    n, count = len(batch.order), len(batch.which)
+    return Times(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(count, np.int32), np.empty(count, np.bool_))
 
 
 def new_workspace(n: int) -> Workspace:
@@ -76,7 +75,7 @@ def new_workspace(n: int) -> Workspace:
 def link(batch: Batch, solution: int, work: Workspace) -> int:
     """Take one solution into the workspace: durations, successors, number of predecessors.
 
-    Every operation must be listed once, and on its own machine: returns FEASIBLE then (so far), else -1 - p
+    Every operation must be listed once, and on its own machine: returns VALID then, else -1 - p
     for the first position p of the order that is wrong. Nothing is read or written out of bounds, whatever
     the order.
     """
@@ -107,11 +106,11 @@ def link(batch: Batch, solution: int, work: Workspace) -> int:
         machine_succ[before] = n
         if first < last:
             waiting[order[at + first]] -= 1
-    return FEASIBLE
+    return VALID
 
 
 @kernel
-def forward(n: int, work: Workspace) -> int:
+def forward(n: int, work: Workspace) -> np.int64:
     """Earliest starts by Kahn's algorithm; `queue` becomes a topological order, `start[n]` the makespan.
 
     Returns the number of operations placed, which is less than n exactly when the orders contain a cycle. A
@@ -120,29 +119,30 @@ def forward(n: int, work: Workspace) -> int:
     """
     duration, start, waiting, queue = work.duration, work.start, work.waiting, work.queue
     job_succ, machine_succ = work.job_succ, work.machine_succ
-    count = 0
+    count = np.uint64(0)  # unsigned, and numbers kept in 32 bits: a quarter faster
     for x in range(n):
         queue[count] = x
-        count += waiting[x] == 0
+        count += np.uint64(waiting[x] == 0)
         start[x] = 0
     start[n] = 0
     waiting[n] = _NEVER
-    placed = 0
+    placed = np.uint64(0)
     while placed < count:
         x = queue[placed]
-        placed += 1
-        end = start[x] + duration[x]
-        y = job_succ[x]
-        z = machine_succ[x]
+        placed += np.uint64(1)
+        end = np.int32(start[x] + duration[x])
+        y, z = job_succ[x], machine_succ[x]
         start[y] = max(start[y], end)
-        waiting[y] -= 1
-        queue[count] = y
-        count += waiting[y] == 0
         start[z] = max(start[z], end)
-        waiting[z] -= 1
+        left = np.int32(waiting[y] - np.int32(1))
+        waiting[y] = left
+        queue[count] = y
+        count += np.uint64(left == 0)
+        left = np.int32(waiting[z] - np.int32(1))
+        waiting[z] = left
         queue[count] = z
-        count += waiting[z] == 0
-    return placed
+        count += np.uint64(left == 0)
+    return np.int64(placed)
 
 
 @kernel
@@ -157,17 +157,17 @@ def backward(n: int, work: Workspace) -> None:
 
 
 @kernel
-def evaluate_range(batch: Batch, times: Times, work: Workspace, first: int, last: int) -> None:
-    """Evaluate the solutions `first` up to, not including, `last`."""
+def evaluate_range(batch: Batch, times: Times, work: Workspace, first: int, last: int) -> int:
+    """Evaluate the solutions `first` up to, not including, `last`; returns the first that is none, or -1."""
     start, tail = work.start, work.tail
     for solution in range(first, last):
         at = batch.offset[solution]
         n = batch.offset[solution + 1] - at
-        status = link(batch, solution, work)
-        if status == FEASIBLE and forward(n, work) < n:
-            status = CYCLIC
-        times.status[solution] = status
-        if status == FEASIBLE:
+        if link(batch, solution, work) != VALID:
+            return solution
+        feasible = forward(n, work) == n
+        times.feasible[solution] = feasible
+        if feasible:
             backward(n, work)
             makespan = start[n]
             times.makespan[solution] = makespan
@@ -179,35 +179,65 @@ def evaluate_range(batch: Batch, times: Times, work: Workspace, first: int, last
             for x in range(n):
                 times.est[at + x] = -1
                 times.lst[at + x] = -1
+    return -1
 
 
 @kernel
-def check_range(batch: Batch, times: Times, work: Workspace, first: int, last: int) -> None:
-    """Only find out whether every order lists its operations as it should."""
+def _evaluate_arrays(batch: Any, times: Any, work: Any, first: int, last: int) -> int:
+    """`evaluate_range` for plain tuples, which numba recognises in a third of the time of named ones."""
+    return evaluate_range(Batch(*batch), Times(*times), Workspace(*work), first, last)
+
+
+@kernel
+def check_range(batch: Batch, work: Workspace, first: int, last: int) -> int:
+    """The first solution that does not list its operations as it should, or -1."""
     for solution in range(first, last):
-        times.status[solution] = link(batch, solution, work)
+        if link(batch, solution, work) != VALID:
+            return solution
+    return -1
 
 
 def evaluate(batch: Batch, threads: int = 1) -> Times:
     """Evaluate a batch on up to `threads` threads; fewer where the work is not worth waking them."""
     times = new_times(batch)
-    tasks = min(threads * _TASKS_PER_THREAD, batch.n_solutions, 1 + len(batch.order) // _OPERATIONS_PER_TASK)
-    if threads == 1 or tasks == 1:
-        _evaluate_part(batch, times, 0, batch.n_solutions)
-        return times
-    share = np.linspace(0, len(batch.order), tasks + 1)[1:-1]
-    cuts = [0, *np.searchsorted(batch.offset, share).tolist(), batch.n_solutions]
-    futures = [_pool(threads).submit(_evaluate_part, batch, times, first, last) for first, last in pairwise(cuts)]
-    for future in futures:
-        future.result()
+    count = len(batch.which)
+    tasks = min(threads * _TASKS_PER_THREAD, count, 1 + len(batch.order) // _OPERATIONS_PER_TASK)
+    if threads == 1 or tasks <= 1:
+        wrong = [_evaluate_part(batch, times, 0, count)]
+    else:
+        share = np.linspace(0, len(batch.order), tasks + 1)[1:-1]
+        cuts = [0, *np.searchsorted(batch.offset, share).tolist(), count]
+        submit = _pool(threads).submit
+        futures = [submit(_evaluate_part, batch, times, first, last) for first, last in pairwise(cuts)]
+        wrong = [future.result() for future in futures]
+    for solution in wrong:
+        if solution >= 0:
+            raise _explain(batch, solution)
     return times
 
 
-def check(batch: Batch) -> Times:
-    """The status of every solution, not yet knowing of cycles; the other arrays stay undefined."""
-    times = new_times(batch)
-    check_range(batch, times, new_workspace(_largest(batch)), 0, batch.n_solutions)
-    return times
+def check(batch: Batch) -> None:
+    """Raise `ScheduleError` unless every solution lists all operations once, machine by machine."""
+    solution = check_range(batch, _workspace(_largest(batch)), 0, len(batch.which))
+    if solution >= 0:
+        raise _explain(batch, solution)
+
+
+def _explain(batch: Batch, solution: int) -> ScheduleError:
+    """What is wrong with the order of a solution, for people."""
+    position = -1 - link(batch, solution, _workspace(_largest(batch)))
+    order = batch.order[batch.offset[solution] : batch.offset[solution + 1]].view(np.int32)
+    instance = batch.which[solution]
+    split = batch.machine_offset[batch.machine_base[instance] : batch.machine_base[instance + 1]]
+    expected = int(np.searchsorted(split, position, side="right")) - 1
+    operation = int(order[position])
+    if not 0 <= operation < len(order):
+        reason = f"no operation has this number, expected 0 to {len(order) - 1}"
+    elif (machine := batch.machine[batch.operation_offset[instance] + operation]) != expected:
+        reason = f"it belongs to machine {machine}, expected an operation of machine {expected}"
+    else:
+        reason = "it is listed twice"
+    return ScheduleError(f"solution {solution}: position {position} of the order holds operation {operation}: {reason}")
 
 
 @cache
@@ -216,13 +246,25 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _evaluate_part(batch: Batch, times: Times, first: int, last: int) -> None:
-    evaluate_range(batch, times, new_workspace(_largest(batch)), first, last)
+def _evaluate_part(batch: Batch, times: Times, first: int, last: int) -> int:
+    work = _workspace(_largest(batch))
+    return int(_evaluate_arrays(tuple(batch), tuple(times), tuple(work), first, last))
 
 
 def _largest(batch: Batch) -> int:
     sizes = batch.operation_offset
     return int(sizes[1]) if len(sizes) == 2 else int(np.diff(sizes).max(initial=0))
+
+
+_thread = threading.local()
+
+
+def _workspace(n: int) -> Workspace:
+    """The workspace of this thread, kept for the next call."""
+    work: Workspace | None = getattr(_thread, "work", None)
+    if work is None or len(work.queue) <= n:
+        work = _thread.work = new_workspace(n)
+    return work
 
 
 @cache
