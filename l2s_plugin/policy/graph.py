@@ -1,0 +1,154 @@
+"""From schedules to the arrays that the network eats: a batch of disjunctive graphs of any sizes.
+
+Nodes of a graph: the dummy start O_S, the operations in their order, the dummy end O_T. Arcs point to the node that
+waits: every operation has one job predecessor (O_S before the first of a job) and at most one machine predecessor;
+O_T has the last operation of every job. The dummies are in no machine order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from l2s_plugin.instance import Instance
+from l2s_plugin.schedule import Schedule
+
+Floats = NDArray[np.float32]
+Indices = NDArray[np.int64]
+
+_DURATION_SCALE = 99.0
+_TIME_SCALE = 1000.0
+
+
+class Graph(NamedTuple):
+    """One schedule of one instance; arrays over its operations, where n stands for "none" as a predecessor."""
+
+    duration: NDArray[Any]
+    job_pred: NDArray[Any]
+    job_last: NDArray[Any]
+    machine_pred: NDArray[Any]
+    est: NDArray[Any]
+    lst: NDArray[Any]
+    makespan: int
+
+
+def graph_of(state: Any) -> Graph:
+    """The graph of a `StateView`, of a kernel `State`, or of a `Schedule`; a `Graph` is returned as it is."""
+    if isinstance(state, Graph):
+        return state
+    if isinstance(state, Schedule):
+        return graph_of_arrays(state.instance, _machine_pred(state), state.start, state.lst)
+    state = getattr(state, "kernel_state", state)
+    n = len(state.order)
+    duration, makespan = state.duration[:n], int(state.makespan[0])
+    return Graph(
+        duration=duration,
+        job_pred=state.job_pred[:n],
+        job_last=state.job_last,
+        machine_pred=state.machine_pred[:n],
+        est=state.end[:n] - duration,
+        lst=makespan - state.tail[:n],
+        makespan=makespan,
+    )
+
+
+def graph_of_arrays(instance: Instance, machine_pred: ArrayLike, est: ArrayLike, lst: ArrayLike) -> Graph:
+    """The graph of a solution given by its machine predecessors (`n_operations` for none) and times."""
+    est = np.asarray(est)
+    return Graph(
+        duration=instance.duration,
+        job_pred=instance.job_pred,
+        job_last=instance.job_offset[1:] - 1,
+        machine_pred=np.asarray(machine_pred),
+        est=est,
+        lst=np.asarray(lst),
+        makespan=int((est + instance.duration).max()),
+    )
+
+
+def _machine_pred(schedule: Schedule) -> NDArray[np.int32]:
+    n = schedule.instance.n_operations
+    pred = np.full(n, n, np.int32)
+    for order in schedule.machine_orders:
+        pred[order[1:]] = order[:-1]
+    return pred
+
+
+@dataclass(frozen=True)
+class GraphBatch:
+    """Several graphs as one, N nodes in all; node numbers run through the batch.
+
+    `job_pred` and `machine_pred` (N) hold the node itself where there is none: O_S has no job predecessor, O_T has
+    several, which stand in `job_end` (J, all graphs' jobs) beside the graph each belongs to (`job_end_graph`).
+    """
+
+    features: Floats  # (N, 3)
+    job_pred: Indices  # (N)
+    machine_pred: Indices  # (N)
+    job_end: Indices  # (J)
+    job_end_graph: Indices  # (J)
+    graph: Indices  # (N), the graph of each node
+    offset: Indices  # (G + 1), the first node of each graph
+    u: Indices  # (M), the nodes of the candidate moves
+    v: Indices  # (M)
+    move_graph: Indices  # (M)
+
+    @property
+    def n_graphs(self) -> int:
+        return len(self.offset) - 1
+
+    def split(self, scores: NDArray[Any]) -> list[NDArray[Any]]:
+        """Scores of all moves (M), graph by graph."""
+        counts = np.bincount(self.move_graph, minlength=self.n_graphs)
+        return np.split(scores, np.cumsum(counts)[:-1])
+
+
+def node_features(graph: Graph, features: str) -> Floats:
+    """(n + 2, 3): processing time, earliest and latest start of every node (paper, section 4.1, appendix B)."""
+    n = len(graph.duration)
+    longest = int(graph.duration.max())
+    unit = _DURATION_SCALE / longest if features == "scaled" and longest > 0 else 1.0
+    x = np.zeros((n + 2, 3), np.float32)
+    x[1:-1, 0] = graph.duration * (unit / _DURATION_SCALE)
+    x[1:-1, 1] = graph.est * (unit / _TIME_SCALE)
+    x[1:-1, 2] = graph.lst * (unit / _TIME_SCALE)
+    x[-1, 1:] = graph.makespan * (unit / _TIME_SCALE)
+    return x
+
+
+def batch_graphs(
+    states: Iterable[Any], moves: Sequence[tuple[ArrayLike, ArrayLike]], features: str = "paper"
+) -> GraphBatch:
+    """Put the graphs of `states` and their candidate moves, (u, v) arrays of operations for each, into one batch."""
+    graphs = [graph_of(state) for state in states]
+    sizes = [len(graph.duration) + 2 for graph in graphs]
+    offset = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    job_pred, machine_pred, job_end = [], [], []
+    for graph, first, size in zip(graphs, offset.tolist(), sizes, strict=False):
+        nodes = np.arange(first, first + size)
+        for pred, none, column in (
+            (graph.job_pred, first, job_pred),
+            (graph.machine_pred, nodes[1:-1], machine_pred),
+        ):
+            row = nodes.copy()
+            row[1:-1] = np.where(pred == size - 2, none, pred.astype(np.int64) + first + 1)
+            column.append(row)
+        job_end.append(graph.job_last.astype(np.int64) + first + 1)
+    us, vs = ([np.asarray(pair[k], np.int64).ravel() for pair in moves] for k in (0, 1))
+    numbers = np.arange(len(graphs))
+    return GraphBatch(
+        features=np.concatenate([node_features(graph, features) for graph in graphs]),
+        job_pred=np.concatenate(job_pred),
+        machine_pred=np.concatenate(machine_pred),
+        job_end=np.concatenate(job_end),
+        job_end_graph=np.repeat(numbers, [len(ends) for ends in job_end]),
+        graph=np.repeat(numbers, sizes),
+        offset=offset,
+        u=np.concatenate([u + 1 + first for u, first in zip(us, offset, strict=False)]),
+        v=np.concatenate([v + 1 + first for v, first in zip(vs, offset, strict=False)]),
+        move_graph=np.repeat(numbers, [len(u) for u in us]),
+    )
