@@ -12,6 +12,7 @@ from typing import Any
 from heuristics.result import Improvement, Result
 from heuristics.search import Search, part_name
 from l2s_plugin import bounds
+from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.registry import Registry, default_registry
@@ -19,6 +20,14 @@ from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Progress, Stop
 
 Listener = Callable[[Improvement], None]
+
+
+class SearchError(PluginError):
+    """A part of the search broke its contract; `result` holds the best schedule found before."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class Monitor:
@@ -37,6 +46,7 @@ class Monitor:
         self.target = max(self.lower_bound, -1 if stop.makespan is None else stop.makespan)
         self.history: list[tuple[float, int, int]] = []
         self.stopped_by = ""
+        self._failure: PluginError | None = None
         self._listener = listener
         self._registry = registry or default_registry()
         self._lock = threading.Lock()
@@ -90,8 +100,15 @@ class Monitor:
         return bool(self.stopped_by)
 
     def out_of_time(self) -> bool:
-        """Whether the clock or a signal ends the run; never true for a limit in steps."""
-        return self.stopped_by == "interrupt" or (self.stop.seconds is not None and self.seconds >= self.stop.seconds)
+        """Whether the clock, a signal or a failure ends the run; never true for a limit in steps."""
+        if self.stopped_by in ("interrupt", "error"):
+            return True
+        return self.stop.seconds is not None and self.seconds >= self.stop.seconds
+
+    def fail(self, error: PluginError) -> None:
+        """End the run because a part of it broke its contract; `finish` then raises."""
+        self.stopped_by = "error"
+        self._failure = self._failure or error
 
     def _reason(self, step: int) -> str:
         stop, best = self.stop, self.best
@@ -112,7 +129,7 @@ class Monitor:
         return ""
 
     def finish(self, method: str, search: Search, order: Any, seed: int, steps: int, workers: int = 1) -> Result:
-        """Turn the incumbent into a verified result and tell the observers."""
+        """Turn the incumbent into a verified result and tell the observers; raises `SearchError` after a failure."""
         schedule = Schedule.from_linear_order(self.instance, order)
         schedule.verify()
         result = Result(
@@ -130,6 +147,8 @@ class Monitor:
             history=list(self.history),
         )
         self._registry.observe("l2s_search_finished", instance=self.instance, result=result)
+        if self._failure is not None:
+            raise SearchError(str(self._failure), result) from self._failure
         return result
 
 

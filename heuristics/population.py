@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from heuristics import kernels
 from heuristics.monitor import Monitor, Pace
 from heuristics.search import COMPILED, Search
+from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 
 Order = NDArray[np.uint32]
@@ -63,7 +64,11 @@ class Island:
         pace = Pace(self.search.gear == COMPILED)
         while self.search.step < until_step and self.best.makespan > monitor.target:
             until = min(until_step, self.search.step + pace.next())
-            reason = self.search.run(until, monitor.target, self._patience)
+            reason = kernels.BUDGET
+            try:
+                reason = self.search.run(until, monitor.target, self._patience)
+            except PluginError as error:
+                monitor.fail(error)
             for step, makespan in self.search.take_events():
                 monitor.record(step * workers, makespan)
             if self.search.best_makespan < self.best.makespan:

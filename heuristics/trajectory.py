@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heuristics import kernels
 from heuristics.dispatching import dispatch
-from heuristics.monitor import Listener, Monitor, Pace
+from heuristics.monitor import Listener, Monitor, Pace, SearchError
 from heuristics.result import Result
 from heuristics.search import COMPILED, Memory, Search
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError
@@ -18,13 +18,7 @@ from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Condition, Stop, ending
 
-
-class SearchError(PluginError):
-    """A part of the search broke its contract; `result` holds the best schedule found before."""
-
-    def __init__(self, message: str, result: Result) -> None:
-        super().__init__(message)
-        self.result = result
+__all__ = ["SearchError", "check_seed", "first_order", "follow"]
 
 
 def first_order(
@@ -83,7 +77,5 @@ def follow(
         except PluginError as error:
             for step, makespan in search.take_events():
                 monitor.record(step, makespan)
-            monitor.stopped_by = "error"
-            result = monitor.finish(method, search, search.best_order, seed, search.step)
-            raise SearchError(str(error), result) from error
+            monitor.fail(error)
         return monitor.finish(method, search, search.best_order, seed, search.step)
