@@ -30,6 +30,10 @@ class PluginError(L2SError):
     """A plugin that cannot be loaded or that broke its contract; names plugin, hook and argument."""
 
 
+class PolicyError(L2SError):
+    """A checkpoint that cannot be used: damaged, of another architecture, or asked for what it cannot do."""
+
+
 class UnknownNameError(L2SError):
     """A name nobody offers; the message lists close matches and failed plugins."""
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "instances": Command("integrations.cli.instances:instances", "List the benchmark instances by name."),
     "generate": Command("integrations.cli.instances:generate", "Make random instances, reproducibly."),
     "convert": Command("integrations.cli.instances:convert", "Turn an instance file into another format."),
+    "policies": Command("integrations.cli.policies:policies", "List policies, or import one of the paper's authors."),
     "plugins": Command("integrations.cli.plugins:plugins", "List plugins, what they offer, and what failed."),
 }
 

@@ -1,0 +1,177 @@
+"""Policies on disk: a safetensors file whose header says everything about the policy; see docs/policies.md.
+
+Never pickle, and no torch: listing policies stays quick, and a file from a stranger can do nothing but be refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.errors import L2SError, PolicyError
+from l2s_plugin.policy import tensor_file
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.shapes import check_shapes, count_parameters
+
+FORMAT = "l2s-policy"
+VERSION = 1
+NETWORK = "tpm+cam"  # the paper's network; a file of another kind is refused by name
+SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """A network and its weights, and where they come from.
+
+    Parameters
+    ----------
+    name
+        What users call it.
+    config
+        The architecture.
+    weights
+        Arrays under the names of the network's `state_dict`.
+    record
+        How it was trained, in the words of whoever trained it.
+    host
+        The search it was trained in: method, neighbourhood, ...
+    neighbourhoods
+        The neighbourhoods whose moves it can score; None: all whose moves are pairs of operations.
+    source
+        The file it was read from.
+    """
+
+    name: str
+    config: PolicyConfig
+    weights: Mapping[str, NDArray[Any]] = field(repr=False)
+    record: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    host: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    neighbourhoods: tuple[str, ...] | None = None
+    source: str = ""
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers were learned."""
+        return count_parameters(self.config)
+
+    def check_neighbourhood(self, neighbourhood: str) -> None:
+        """Raise when the policy does not know how to score these moves."""
+        if self.neighbourhoods is not None and neighbourhood not in self.neighbourhoods:
+            known = ", ".join(self.neighbourhoods) or "none"
+            raise PolicyError(
+                f"policy {self.name!r} cannot score the moves of neighbourhood {neighbourhood!r}; it knows: {known}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the weights, for listings."""
+        return {
+            "name": self.name,
+            "source": self.source,
+            "architecture": self.config.to_dict(),
+            "parameters": self.n_parameters,
+            "neighbourhoods": None if self.neighbourhoods is None else list(self.neighbourhoods),
+            "host": dict(self.host),
+            "record": dict(self.record),
+        }
+
+
+def save_policy(
+    path: str | Path,
+    config: PolicyConfig,
+    weights: Mapping[str, Any],
+    record: Mapping[str, Any] | None = None,
+    *,
+    host: Mapping[str, Any] | None = None,
+    neighbourhoods: Sequence[str] | None = None,
+) -> None:
+    """Write a checkpoint; the file is whole or not there, and what `load_policy` would refuse is not written.
+
+    Parameters
+    ----------
+    config, weights
+        Architecture and tensors, numpy or torch, named as in the network's `state_dict`.
+    record
+        Training record for listings, anything JSON can hold: command, seed, hours, summary of the curve, ...
+    host
+        The search it was trained in, for example `{"method": "local-search", "neighbourhood": "n5"}`.
+    neighbourhoods
+        The only neighbourhoods it can score; None for any with pairs of operations as moves.
+    """
+    arrays = {name: _as_array(weight) for name, weight in weights.items()}
+    check_shapes(config, arrays, str(path))
+    _check_finite(arrays, str(path))
+    contents = {
+        "architecture": config.to_dict(),
+        "record": dict(record or {}),
+        "host": dict(host or {}),
+        "neighbourhoods": None if neighbourhoods is None else list(neighbourhoods),
+    }
+    try:
+        texts = {key: json.dumps(value, allow_nan=False) for key, value in contents.items()}
+    except (TypeError, ValueError) as error:
+        raise PolicyError(f"{path}: the header can hold only what JSON can: {error}") from error
+    tensor_file.write(path, arrays, {"format": FORMAT, "version": str(VERSION), "network": NETWORK} | texts)
+
+
+def load_policy(path: str | Path, name: str | None = None) -> Policy:
+    """Read and check a checkpoint; its name is that of the file unless one is given."""
+    path = Path(path)
+    raw, header = tensor_file.read(path)
+    if header.get("format") != FORMAT:
+        raise PolicyError(f"{path}: a safetensors file, but not a policy (its header has no format {FORMAT!r})")
+    if header.get("version") != str(VERSION):
+        raise PolicyError(f"{path}: format version {header.get('version')!r}, expected {str(VERSION)!r}")
+    if header.get("network") != NETWORK:
+        raise PolicyError(f"{path}: a network of kind {header.get('network')!r}, expected {NETWORK!r}")
+    try:
+        config = PolicyConfig.from_dict(_parse(path, header, "architecture", dict))
+    except PolicyError:
+        raise
+    except (L2SError, TypeError) as error:
+        raise PolicyError(f"{path}: {error}") from error
+    check_shapes(config, raw, str(path))
+    weights = {key: _as_array(array) for key, array in raw.items()}
+    _check_finite(weights, str(path))
+    neighbourhoods = _parse(path, header, "neighbourhoods", list | None)
+    return Policy(
+        name=name or path.name.removesuffix(SUFFIX),
+        config=config,
+        weights=weights,
+        record=_parse(path, header, "record", dict),
+        host=_parse(path, header, "host", dict),
+        neighbourhoods=None if neighbourhoods is None else tuple(map(str, neighbourhoods)),
+        source=str(path),
+    )
+
+
+def _parse(path: Path, header: Mapping[str, str], key: str, kind: Any) -> Any:
+    try:
+        value = json.loads(header[key])
+    except KeyError as error:
+        raise PolicyError(f"{path}: the header has no {key!r}") from error
+    except (ValueError, RecursionError) as error:
+        raise PolicyError(f"{path}: {key!r} in the header is no JSON") from error
+    if not isinstance(value, kind):
+        raise PolicyError(f"{path}: {key!r} in the header is of the wrong kind: {str(value)[:50]}")
+    return value
+
+
+def _as_array(weight: Any) -> NDArray[Any]:
+    """A numpy array of float32 or, for counts, int64; torch tensors are recognised without importing torch."""
+    if hasattr(weight, "detach"):
+        weight = weight.detach().cpu().numpy()
+    array = np.asarray(weight)
+    return array.astype(np.int64 if array.dtype.kind in "iu" else np.float32)
+
+
+def _check_finite(weights: Mapping[str, NDArray[Any]], source: str) -> None:
+    for name, array in weights.items():
+        bad = array.size - np.count_nonzero(np.isfinite(array))
+        if bad:
+            raise PolicyError(f"{source}: tensor {name!r} has {bad} weights that are not finite numbers")

@@ -1,0 +1,120 @@
+"""Reads the checkpoints that the paper's authors publish (`.pth`) and turns them into ours.
+
+Such a file is a pickle. It is opened with `weights_only=True`, which builds tensors and nothing else, and only here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from l2s_plugin.errors import L2SError, PolicyError, missing_extra
+from l2s_plugin.files import check_writable, read_bytes
+from l2s_plugin.policy.authors import map_authors_keys
+from l2s_plugin.policy.checkpoint import Policy, load_policy, save_policy
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.shapes import check_shapes
+
+AUTHORS_HOST = {"method": "local-search", "neighbourhood": "n5", "init": "fdd/mwkr", "forbid_undo": True}
+_TWINS = ("lin_l.weight", "lin_r.weight")
+
+
+def import_policy(source: str | Path, output: str | Path) -> Policy:
+    """Turn a checkpoint of the paper's authors into a policy file, and return the policy as read back from it."""
+    check_writable(output)
+    if str(output) == "-" or Path(output).suffix != ".safetensors":
+        raise PolicyError(f"{output}: the name of a policy file ends in .safetensors")
+    config, weights = read_authors_file(source)
+    record = {
+        "imported": Path(source).name,
+        "sha256": hashlib.sha256(read_bytes(source, PolicyError)).hexdigest(),
+        "note": "trained elsewhere, with the code of the paper's authors; how is not recorded in their file",
+    }
+    save_policy(output, config, weights, record, host=AUTHORS_HOST)
+    return load_policy(output)
+
+
+def read_authors_file(path: str | Path) -> tuple[PolicyConfig, dict[str, Any]]:
+    """Architecture and tensors, under our names, of a `.pth` file in the authors' layout."""
+    weights = _load_tensors(path)
+    for name, weight in weights.items():
+        twin = weights.get(name.replace(*_TWINS)) if name.endswith(_TWINS[0]) else None
+        if twin is not None and not bool((weight == twin).all() if weight.shape == twin.shape else False):
+            raise PolicyError(f"{path}: {name!r} and its twin lin_r.weight differ, which this network cannot express")
+    try:
+        mapped = map_authors_keys(weights)
+        config = _infer_config(mapped)
+    except (L2SError, ValueError, RuntimeError) as error:  # the latter two about an eps that is no single number
+        raise PolicyError(f"{path}: not in the layout of the paper's authors: {error}") from error
+    check_shapes(config, mapped, str(path))
+    return config, mapped
+
+
+def _load_tensors(path: str | Path) -> Mapping[str, Any]:
+    try:
+        import torch
+    except ImportError:
+        raise missing_extra("torch", "learn") from None
+    if Path(path).is_dir():
+        raise PolicyError(f"cannot read {path}: is a directory")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about old file layouts: the reader is none the wiser
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise PolicyError(f"cannot read {path}: {error.strerror or error}") from error
+    except Exception as error:  # whatever a damaged or hostile file provokes
+        raise PolicyError(f"{path}: not a PyTorch file that holds nothing but tensors ({_reason(error)})") from error
+    if (
+        not isinstance(content, Mapping)
+        or not content
+        or not all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in content.items())
+    ):
+        raise PolicyError(f"{path}: expected a table of tensors (a state_dict), got {_kind(content)}")
+    return content
+
+
+def _infer_config(weights: Mapping[str, Any]) -> PolicyConfig:
+    """The architecture, read off names and shapes; what they do not tell is as in the authors' code."""
+    has_tpm, has_cam = (any(name.startswith(f"{module}.") for name in weights) for module in ("tpm", "cam"))
+    if not (has_tpm or has_cam):
+        raise PolicyError("there are no embedding layers")
+    if "action.layers.0.weight" not in weights:
+        raise PolicyError("there is no action network")
+    first = "tpm.layers.0.linear1.weight" if has_tpm else "cam.layers.0.job.lin.weight"
+    attention = weights.get("cam.layers.0.job.att_src")
+    try:
+        width, action_width = int(weights[first].shape[0]), int(weights["action.layers.0.weight"].shape[0])
+        heads = 1 if attention is None else int(attention.shape[1])
+    except (KeyError, IndexError):
+        raise PolicyError("the first layer is missing or has no matrix") from None
+    return PolicyConfig(
+        width=width,
+        layers=_count(weights, "tpm.layers" if has_tpm else "cam.layers"),
+        heads=heads,
+        embedding="both" if has_tpm and has_cam else "tpm" if has_tpm else "cam",
+        action_width=action_width,
+        action_layers=(_count(weights, "action.layers") + 1) // 2,
+    )
+
+
+def _count(weights: Mapping[str, Any], prefix: str) -> int:
+    """How many layers have names that begin with `prefix`."""
+    numbers = {int(name[len(prefix) + 1 :].partition(".")[0]) for name in weights if name.startswith(f"{prefix}.")}
+    return max(numbers) + 1
+
+
+def _reason(error: Exception) -> str:
+    """The first sentence of what torch says, which may be a page long."""
+    text = " ".join(str(error).split()).partition(". ")[0]
+    return f"{type(error).__name__}: {text[:120]}" if text else type(error).__name__
+
+
+def _kind(content: Any) -> str:
+    if isinstance(content, Mapping):
+        names = ", ".join(repr(name) for name in list(content)[:3])
+        return f"a table with {names or 'nothing'}"
+    return type(content).__name__
