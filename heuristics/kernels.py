@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import apply, estimate, exact_value
+from l2s_plugin.kernels.moves import NO_LIMIT, apply, estimate, exact_value
 from l2s_plugin.kernels.random import integer, random
 from l2s_plugin.kernels.state import set_order
 
@@ -26,6 +26,7 @@ class Rules(NamedTuple):
     aspiration: bool  # allow a forbidden move that promises a new incumbent
     absorb: bool  # end when every move is forbidden; otherwise take any of them
     exact: bool  # rate moves by exact makespans, not estimates
+    cutoff: bool  # give up estimates that cannot be the smallest
     sample: bool  # sample from softmax(scores), not the best
     temperature: float  # > 0: simulated annealing; a worse schedule is accepted with this temperature, ...
     cooling: float  # ... multiplied by this after each step
@@ -59,21 +60,20 @@ def _slot(forbidden, a, b):
 
 
 @kernel
-def is_forbidden(state, forbidden, u, v, forward, step):
-    """Whether the move would bring back an arc that was reversed a short while ago."""
+def forbidden_until(state, forbidden, u, v, forward):
+    """The first step at which the move is free: it may bring back arcs that were reversed a short while ago."""
+    until = np.int64(0)
     if forward:
         x = v
         while x != u:
-            if forbidden[_slot(forbidden, x, u)] > step:
-                return True
+            until = max(until, forbidden[_slot(forbidden, x, u)])
             x = state.machine_pred[x]
     else:
         x = u
         while x != v:
-            if forbidden[_slot(forbidden, v, x)] > step:
-                return True
+            until = max(until, forbidden[_slot(forbidden, v, x)])
             x = state.machine_succ[x]
-    return False
+    return until
 
 
 @kernel
@@ -105,20 +105,23 @@ def rate(state, moves, count, record, rules):
         return -1
     step, best = record.counters[STEP], record.counters[BEST]
     admissible = 0
+    smallest = np.int64(NO_LIMIT)
     for row in range(count):
         u, v, forward = moves.u[row], moves.v[row], moves.forward[row]
         if not is_move(state, u, v):
             return -1 - row
-        value = exact_value(state, u, v, forward) if rules.exact else estimate(state, u, v, forward)
-        if value < 0:
-            return -1 - row
+        free = forbidden_until(state, record.forbidden, u, v, forward) <= step
+        if rules.exact:
+            value = exact_value(state, u, v, forward)
+            if value < 0:
+                return -1 - row
+        else:
+            value = estimate(state, u, v, forward, smallest if rules.cutoff else NO_LIMIT)
         moves.value[row] = value
-        free = not is_forbidden(state, record.forbidden, u, v, forward, step)
         moves.admissible[row] = free or (rules.aspiration and value < best)
-        admissible += moves.admissible[row]
-    if admissible == 0 and not rules.absorb:
-        for row in range(count):
-            moves.admissible[row] = 2
+        if moves.admissible[row]:
+            admissible += 1
+            smallest = min(smallest, value)
     return admissible
 
 
@@ -159,15 +162,15 @@ def pick(moves, count, scores, sample, rng):
 
 
 @kernel
-def any_admissible(moves, count, rng):
-    """A random row among the admissible ones."""
-    chosen = -1
-    seen = 0
+def first_free(state, moves, count, forbidden):
+    """The row of the move that is free first, when all are forbidden or the selector wants none."""
+    chosen = 0
+    earliest = np.int64(0)
     for row in range(count):
-        if moves.admissible[row]:
-            seen += 1
-            if integer(rng, seen) == 0:
-                chosen = row
+        until = forbidden_until(state, forbidden, moves.u[row], moves.v[row], moves.forward[row])
+        if row == 0 or until < earliest:
+            earliest = until
+            chosen = row
     return chosen
 
 
@@ -275,7 +278,7 @@ def search_steps(state, moves, record, rules, neighbourhood, score, parameters, 
         if row < 0:
             if rules.absorb:
                 return REFUSED
-            row = any_admissible(moves, count, state.rng)
+            row = first_free(state, moves, count, record.forbidden)
         if not take(state, moves, row, record, rules):
             counters[CULPRIT] = row
             return BAD_MOVE

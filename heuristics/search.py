@@ -17,7 +17,7 @@ from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, STORED, R
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import new_moves
+from l2s_plugin.kernels.moves import Moves, new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.neighbourhoods import Neighbourhood
@@ -78,6 +78,8 @@ class Search:
         self.neighbourhood = registry.create(NeighbourhoodSpec, neighbourhood)
         self.selector = registry.create(SelectorSpec, selector)
         self.gear = _choose_gear(self.neighbourhood, self.selector, gear)
+        if hasattr(self.selector, "check_neighbourhood"):  # a learned selector may know some of them only
+            self.selector.check_neighbourhood(part_name(self.neighbourhood))
 
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         kernel_seed, python_seed = sequence.generate_state(2, np.uint64)
@@ -85,10 +87,11 @@ class Search:
         self.state = new_state(instance, kernel_seed)
         self.view = StateView(instance, self.state)
         self.moves = new_moves(4 * n + 16)
-        self._rng = np.random.default_rng(python_seed)
-        compiled = isinstance(self.selector, CompiledSelector)
-        self._score = self.selector.score if compiled else None
-        self._parameters = self.selector.parameters(instance) if compiled else np.zeros(1, np.float32)
+        self.rng = np.random.default_rng(python_seed)
+        compiled = compiled_form(self.selector)
+        self._score = compiled.score if compiled else None
+        self._parameters = compiled.parameters(instance) if compiled else np.zeros(1, np.float32)
+        self._count, self._admissible, self._rows = 0, 0, np.zeros(0, np.int64)
         temperature, cooling = memory.annealing or (0.0, 1.0)
         self._start_temperature = temperature
         self.rules = Rules(
@@ -96,8 +99,9 @@ class Search:
             tenure_high=memory.tenure[1],
             aspiration=memory.aspiration,
             absorb=memory.absorb,
-            exact=compiled and self.selector.values == "exact",
-            sample=compiled and self.selector.sample,
+            exact=compiled is not None and compiled.values == "exact",
+            cutoff=compiled is not None and compiled.values == "smallest",
+            sample=bool(getattr(self.selector, "sample", False)),
             temperature=float(temperature),
             cooling=float(cooling),
         )
@@ -166,6 +170,11 @@ class Search:
                 self.state, self.moves, self.record, self.rules, self.neighbourhood.kernel,
                 self._score, self._parameters, until_step, target, patience,
             )  # fmt: skip
+        self.check_contract(reason)
+        return int(reason)
+
+    def check_contract(self, reason: int) -> None:
+        """Raise when the reason to stop is that a part broke its contract."""
         if reason == kernels.BAD_MOVE:
             row = int(self.record.counters[CULPRIT])
             move = (int(self.moves.u[row]), int(self.moves.v[row]))
@@ -176,40 +185,56 @@ class Search:
             raise PluginError(
                 f"selector {part_name(self.selector)!r} gave a score that is not a number at step {self.step}"
             )
-        return int(reason)
 
     def _run_in_python(self, until_step: int, target: int, patience: int) -> int:
         """The loop of `kernels.search_steps`, with the selection in Python."""
+        while True:
+            reason = self.list_candidates(until_step, target, patience)
+            if reason is None:
+                reason = self.advance(self._select() if self.has_admissible else -1)
+            if reason is not None:
+                return reason
+
+    def list_candidates(self, until_step: int, target: int = -1, patience: int = _FOREVER) -> int | None:
+        """First half of a step in Python: list and rate the moves; the reason to stop instead, if there is one."""
+        counters = self.record.counters
+        if counters[BEST] <= target:
+            return kernels.TARGET
+        if counters[STEP] >= until_step:
+            return kernels.BUDGET
+        if counters[STEP] - counters[BEST_STEP] >= patience:
+            return kernels.STALLED
+        if counters[EVENTS] == len(self.record.events):
+            return kernels.EVENTS_FULL
+        self._count, self._admissible = self._list_and_rate()
+        if self._admissible < 0:
+            counters[CULPRIT] = -1 - self._admissible
+            return kernels.BAD_MOVE
+        if self._count == 0 or (self._admissible == 0 and self.rules.absorb):
+            return kernels.ABSORBED
+        return None
+
+    @property
+    def has_admissible(self) -> bool:
+        """Whether the moves just listed leave anything to select."""
+        return self._admissible > 0
+
+    def advance(self, row: int) -> int | None:
+        """Second half of a step: take the move of that row; -1, all refused, leaves the decision to the host."""
         counters, record = self.record.counters, self.record
-        while counters[STEP] < until_step:
-            if counters[BEST] <= target:
-                return kernels.TARGET
-            if counters[STEP] - counters[BEST_STEP] >= patience:
-                return kernels.STALLED
-            if counters[EVENTS] == len(record.events):
-                return kernels.EVENTS_FULL
-            count, admissible = self._list_and_rate()
-            if admissible < 0:
-                counters[CULPRIT] = -1 - admissible
-                return kernels.BAD_MOVE
-            if count == 0 or (admissible == 0 and self.rules.absorb):
-                return kernels.ABSORBED
-            row = -1
-            if admissible > 0:
-                row = self._select(count)
-                if row == -2:
-                    return kernels.BAD_SCORE
-                if row < 0 and kernels.restart(self.state, record):
-                    counters[STEP] += 1
-                    continue
-            if row < 0:
-                if self.rules.absorb:
-                    return kernels.REFUSED
-                row = kernels.any_admissible(self.moves, count, self.state.rng)
-            if not kernels.take(self.state, self.moves, row, record, self.rules):
-                counters[CULPRIT] = row
-                return kernels.BAD_MOVE
-        return kernels.TARGET if counters[BEST] <= target else kernels.BUDGET
+        if row == -2:
+            return kernels.BAD_SCORE
+        if row < 0 and self.has_admissible and kernels.restart(self.state, record):
+            counters[STEP] += 1
+            return None
+        if row < 0:
+            if self.rules.absorb:
+                return kernels.REFUSED
+            row = int(kernels.first_free(self.state, self.moves, self._count, record.forbidden))
+        if not kernels.take(self.state, self.moves, row, record, self.rules):
+            counters[CULPRIT] = row
+            return kernels.BAD_MOVE
+        return None
 
     def _list_and_rate(self) -> tuple[int, int]:
         state, moves, record, rules = self.state, self.moves, self.record, self.rules
@@ -222,28 +247,53 @@ class Search:
         find_critical_path(self.state)
         self._refresh_view()
         try:
-            rows = np.asarray(self.neighbourhood.moves(self.view, self._rng), np.int64).reshape(-1, 3)
+            rows = np.asarray(self.neighbourhood.moves(self.view, self.rng), np.int64).reshape(-1, 3)
         except Exception as error:
-            raise self._failure("neighbourhood", self.neighbourhood, error) from error
+            raise self.failure("neighbourhood", self.neighbourhood, error) from error
         count = min(len(rows), len(self.moves.u))
         for target, column in zip(self.moves[:3], rows[:count].T, strict=True):
             target[:count] = np.where(column < 0, self.instance.n_operations, column)
         return count
 
-    def _select(self, count: int) -> int:
+    def _select(self) -> int:
         """Ask the selector; row in `self.moves`, -1 for none, -2 for a score that is not a number."""
         if self._score is not None:
-            scores = self.record.scores
+            count, scores = self._count, self.record.scores
             kernels.score_moves(self._score, self.state, self.moves, count, self._parameters, scores)
             return kernels.pick(self.moves, count, scores, self.rules.sample, self.state.rng)
-        rows = np.flatnonzero(self.moves.admissible[:count])
-        self._refresh_view()
+        moves = self.candidates()
         try:
-            choice = self.selector.select(self.view, self.moves.rows(rows), self._rng)
+            if hasattr(self.selector, "score_moves"):
+                return self.pick(self.selector.score_moves(self.view, moves))
+            choice = self.selector.select(self.view, moves, self.rng)
+        except PluginError:
+            raise
         except Exception as error:
-            raise self._failure("selector", self.selector, error) from error
+            raise self.failure("selector", self.selector, error) from error
+        return self._row_of(choice)
+
+    def candidates(self) -> Moves:
+        """The admissible moves, as a selector written in Python gets them beside `self.view`."""
+        self._refresh_view()
+        self._rows = np.flatnonzero(self.moves.admissible[: self._count])
+        return self.moves.rows(self._rows)
+
+    def pick(self, scores: Any) -> int:
+        """Row of one of the candidates by their scores: the best or a sample, as for a compiled selector."""
+        values = np.asarray(scores, np.float64)
+        if values.shape != self._rows.shape:
+            raise PluginError(
+                f"selector {part_name(self.selector)!r} gave scores of shape {values.shape} "
+                f"for {len(self._rows)} moves at step {self.step}"
+            )
+        self.record.scores[self._rows] = values
+        return int(kernels.pick(self.moves, self._count, self.record.scores, self.rules.sample, self.state.rng))
+
+    def _row_of(self, choice: Any) -> int:
+        """The row in `self.moves` behind the answer of a selector, -1 for none of the moves."""
         if choice is None:
             return -1
+        rows = self._rows
         if isinstance(choice, bool | np.bool_) or not hasattr(choice, "__index__") or not 0 <= int(choice) < len(rows):
             raise PluginError(
                 f"selector {part_name(self.selector)!r} returned {choice!r} at step {self.step}, "
@@ -251,7 +301,7 @@ class Search:
             )
         return int(rows[int(choice)])
 
-    def _failure(self, kind: str, part: Any, error: Exception) -> PluginError:
+    def failure(self, kind: str, part: Any, error: Exception) -> PluginError:
         return PluginError(f"{kind} {part_name(part)!r} failed at step {self.step}: {type(error).__name__}: {error}")
 
     def _refresh_view(self) -> None:
@@ -259,11 +309,17 @@ class Search:
         self.view.incumbent = self.best_makespan
 
 
+def compiled_form(selector: Any) -> CompiledSelector | None:
+    """What the compiled gear runs: the selector itself, or the form of it that a selector object offers."""
+    form = selector if isinstance(selector, CompiledSelector) else getattr(selector, "compiled", None)
+    return form if isinstance(form, CompiledSelector) else None
+
+
 def _choose_gear(neighbourhood: Any, selector: Any, wanted: str | None) -> str:
-    compiled = isinstance(neighbourhood, Neighbourhood) and isinstance(selector, CompiledSelector)
+    compiled = isinstance(neighbourhood, Neighbourhood) and compiled_form(selector) is not None
     if not isinstance(neighbourhood, Neighbourhood) and not hasattr(neighbourhood, "moves"):
         raise PluginError(f"neighbourhood {part_name(neighbourhood)!r} has neither a kernel nor a moves method")
-    if not isinstance(selector, CompiledSelector) and not hasattr(selector, "select"):
+    if compiled_form(selector) is None and not hasattr(selector, "select"):
         raise PluginError(f"selector {part_name(selector)!r} has neither a scoring kernel nor a select method")
     if wanted not in (None, COMPILED, PYTHON):
         raise PluginError(f"unknown gear {wanted!r}, expected {COMPILED} or {PYTHON}")

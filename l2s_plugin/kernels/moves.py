@@ -20,6 +20,8 @@ from l2s_plugin.kernels.state import update_ends, update_tails
 Int32 = NDArray[np.int32]
 Operations = NDArray[np.uint32]
 
+NO_LIMIT = 2**31 - 1
+
 
 class Moves(NamedTuple):
     """Candidate moves in rows; only the first `count` rows that a kernel is told of are valid.
@@ -83,41 +85,50 @@ def is_feasible(state, u, v, forward):
 
 
 @kernel
-def _estimate(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times):
+def _estimate(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times, limit):
     """Longest path through one of the operations moved past each other, with old values for all others.
+
+    Given up, with a value above `limit`, as soon as that is certain.
 
     Exact for the path it estimates when no head or tail it reads changes: always for adjacent operations
     (Taillard 1994); a lower bound is not guaranteed for longer insertions (Balas & Vazacopoulos 1998).
     """
+    length = max(tail[job_succ[u]], tail[machine_succ[v]]) + duration[u]
     last = end[machine_pred[u]]
     x = u
     k = 0
     while x != v:
         x = machine_succ[x]
         last = max(end[job_pred[x]], last) + duration[x]
+        if last + length > limit:
+            return last + length
         times[k] = last
         k += 1
-    length = max(tail[job_succ[u]], tail[machine_succ[v]]) + duration[u]
     longest = max(end[job_pred[u]], last) + length
     while k > 0:
         k -= 1
         longest = max(longest, times[k] + max(tail[job_succ[x]], length))
+        if longest > limit:
+            return longest
         length = max(tail[job_succ[x]], length) + duration[x]
         x = machine_pred[x]
     return longest
 
 
 @kernel
-def estimate(state, u, v, forward):
-    """Estimated makespan of the neighbour, in time proportional to the operations moved past."""
+def estimate(state, u, v, forward, limit=NO_LIMIT):
+    """Estimated makespan of the neighbour, in time proportional to the operations moved past.
+
+    An estimate above `limit` may be given up early: what is returned is then too low, but above `limit`.
+    """
     if forward:
         return _estimate(
             u, v, state.job_pred, state.job_succ, state.machine_pred, state.machine_succ,
-            state.end, state.tail, state.duration, state.times,
+            state.end, state.tail, state.duration, state.times, limit,
         )  # fmt: skip
     return _estimate(
         v, u, state.job_succ, state.job_pred, state.machine_succ, state.machine_pred,
-        state.tail, state.end, state.duration, state.times,
+        state.tail, state.end, state.duration, state.times, limit,
     )  # fmt: skip
 
 

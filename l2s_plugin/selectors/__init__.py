@@ -53,7 +53,9 @@ class CompiledSelector:
     score
         A function compiled with `score_kernel`.
     values
-        What `moves.value` holds: `"estimate"` of the makespan after the move, cheap, or the `"exact"` makespan.
+        What `moves.value` holds: the `"estimate"` of the makespan after the move, cheap; the `"exact"` makespan; or
+        only the `"smallest"` estimate of the admissible moves: the others may be given up early, at too low a value
+        but above the smallest, which is all that a rule that takes the smallest needs.
     sample
         False: take the highest score, ties at random. True: sample from softmax(scores).
     parameters
@@ -62,6 +64,6 @@ class CompiledSelector:
 
     name: str
     score: Any
-    values: Literal["estimate", "exact"] = "estimate"
+    values: Literal["estimate", "exact", "smallest"] = "estimate"
     sample: bool = False
     parameters: Callable[[Instance], Parameters] = no_parameters

@@ -41,7 +41,7 @@ def _boltzmann(state, moves, count, parameters, scores):
 
 def estimate() -> CompiledSelector:
     """Take the move with the smallest estimated makespan: the rule of tabu search."""
-    return CompiledSelector("estimate", _smallest_value)
+    return CompiledSelector("estimate", _smallest_value, values="smallest")
 
 
 def greedy() -> CompiledSelector:

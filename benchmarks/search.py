@@ -1,0 +1,228 @@
+"""How fast and how good the compiled search is.
+
+    python benchmarks/search.py speed                       steps per second by size and neighbourhood
+    python benchmarks/search.py gaps --time 10 --seeds 3    mean gap to the best known makespan after 10 s on one core
+    python benchmarks/search.py steps                       tabu search at equal numbers of steps
+    python benchmarks/search.py plugin                      a third party's compiled selector against the built-in rule
+    python benchmarks/search.py start                       time to the first result, cold and with cached kernels
+    python benchmarks/search.py scale                       a million operations
+
+Each prints a table; `--output FILE.json` keeps the figures. Speeds are steps per second of the thread's processor time,
+so that other programs on the machine disturb them less; gaps are for seconds on the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import l2s_plugin as l2s
+from heuristics import dispatch, solve, tabu_search
+from heuristics.search import Search
+from heuristics.tabu import tabu_memory
+from l2s_plugin.data import benchmark_info, benchmark_sets
+
+TAILLARD = ["15x15", "20x15", "20x20", "30x15", "30x20", "50x15", "50x20", "100x20"]
+GROUPS = [f"ta-{size}" for size in TAILLARD] + ["swv-20x10", "swv-20x15", "swv-50x10"]
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Rows with equal keys as a Markdown table."""
+    heads = list(rows[0])
+    lines = [heads, ["---"] * len(heads), *([str(row[head]) for head in heads] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def steps_per_second(instance: l2s.Instance, neighbourhood: str, selector: Any, steps: int, repeats: int = 5) -> float:
+    """Median over several stretches of one search that starts at fdd/mwkr, first stretch left out."""
+    search = Search(instance, neighbourhood, selector, tabu_memory(instance, None), seed=1)
+    search.start(dispatch(instance).linear_order)
+    speeds = []
+    for _ in range(repeats + 1):
+        search.run(search.step)  # nothing to do: loads the kernel
+        first, begin = search.step, time.thread_time()
+        search.run(search.step + steps)
+        speeds.append((search.step - first) / max(time.thread_time() - begin, 1e-9))
+        if search.step - first < steps:  # a schedule without moves is optimal: measure the way there
+            break
+    return float(np.median(speeds[1:] or speeds))
+
+
+def speed(options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = []
+    cases = [("ta01", 50_000), ("ta41", 50_000), ("ta71", 400), ("1000x40", 300)]
+    for name, steps in cases:
+        instance = l2s.generate.uniform(1000, 40, seed=1) if name == "1000x40" else l2s.load(name)
+        row: dict[str, Any] = {"instance": name, "size": instance.size}
+        for neighbourhood in ("n1", "n4", "n5", "n6", "n7"):
+            row[neighbourhood] = f"{steps_per_second(instance, neighbourhood, 'estimate', steps) / 1000:.1f} k"
+        row["memory"] = f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
+        rows.append(row)
+    return rows
+
+
+def one_gap(task: tuple[str, int, float | None, int | None, dict[str, Any]]) -> tuple[str, int, float, float, int]:
+    """Solve one instance once; returns name, seed, gap in %, seconds, steps."""
+    name, seed, seconds, steps, arguments = task
+    instance = l2s.load(name)
+    stop = l2s.stop.steps(steps) if steps else l2s.stop.seconds(seconds or 10)
+    result = solve(instance, stop=stop, seed=seed, **arguments)
+    gap = 100 * (result.makespan / benchmark_info(name).upper_bound - 1)
+    return name, seed, gap, result.seconds, result.steps
+
+
+def gaps(options: argparse.Namespace) -> list[dict[str, Any]]:
+    arguments = json.loads(options.arguments)
+    solve(l2s.load("ft06"), stop=l2s.stop.steps(10), **arguments)  # compile before the clocks run
+    chosen = {group: benchmark_sets()[group] for group in options.groups or GROUPS}
+    chosen = {group: names[:: options.every] for group, names in chosen.items()}
+    tasks = [
+        (name, seed, options.time, options.steps, arguments)
+        for names in chosen.values()
+        for name in names
+        for seed in range(1, options.seeds + 1)
+    ]
+    with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
+        runs = list(pool.map(one_gap, tasks))
+    rows = []
+    for group, names in chosen.items():
+        mine = [run for run in runs if run[0] in names]
+        values = np.array([run[2] for run in mine])
+        rows.append(
+            {
+                "group": group,
+                "instances": len(names),
+                "gap %": f"{values.mean():.2f}",
+                "± s.e.": f"{values.std(ddof=1) / np.sqrt(len(values)):.2f}",
+                "at best known": f"{(values <= 0).sum()}/{len(values)}",
+                "seconds": f"{np.mean([run[3] for run in mine]):.1f}",
+                "k steps/s": f"{sum(run[4] for run in mine) / sum(run[3] for run in mine) / 1000:.0f}",
+            }
+        )
+    return rows
+
+
+def steps(options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = []
+    for group in GROUPS[:8]:
+        row: dict[str, Any] = {"group": group}
+        for limit in (500, 5000, 50_000):
+            found = [
+                tabu_search(l2s.load(name), "estimate", "n5", stop=l2s.stop.steps(limit), seed=seed).makespan
+                / benchmark_info(name).upper_bound
+                for name in benchmark_sets()[group]
+                for seed in range(1, options.seeds + 1)
+            ]
+            row[f"{limit} steps, gap %"] = f"{100 * (np.mean(found) - 1):.2f}"
+        rows.append(row)
+    return rows
+
+
+def plugin(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The selector of tests/plugins/l2s-example, installed aside, against `estimate`, turn by turn."""
+    package = Path(__file__).parents[1] / "tests" / "plugins" / "l2s-example"
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", folder]
+        subprocess.run([*pip, str(package)], check=True)
+        sys.path.insert(0, folder)
+        l2s.default_registry.cache_clear()
+        rows = []
+        for name, count in (("ta01", 50_000), ("ta41", 50_000), ("ta71", 400)):
+            instance = l2s.load(name)
+            pairs = [
+                [steps_per_second(instance, "n6", selector, count, 3) for selector in ("estimate", "example-compiled")]
+                for _ in range(5)
+            ]
+            ratio = np.median([theirs / ours for ours, theirs in pairs])
+            ours, theirs = np.median(pairs, axis=0) / 1000
+            rows.append(
+                {
+                    "instance": name,
+                    "estimate": f"{ours:.0f} k/s",
+                    "plugin": f"{theirs:.0f} k/s",
+                    "ratio": f"{ratio:.2f}",
+                }
+            )
+    return rows
+
+
+def start(options: argparse.Namespace) -> list[dict[str, Any]]:
+    command = [
+        str(Path(sys.executable).parent / "l2s"),
+        "solve",
+        "ft06",
+        "--method",
+        "tabu",
+        "--max-steps",
+        "1000",
+        "--quiet",
+    ]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for label in ("cold: everything is compiled", "cached", "cached again"):
+            begin = time.perf_counter()
+            subprocess.run(command, check=True, env=os.environ | {"L2S_CACHE_DIR": folder}, capture_output=True)
+            rows.append({"start": label, "seconds": f"{time.perf_counter() - begin:.2f}"})
+    return rows
+
+
+def scale(options: argparse.Namespace) -> list[dict[str, Any]]:
+    rows = []
+
+    def stage(what: str, begin: float, note: str) -> None:
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        rows.append(
+            {"stage": what, "seconds": f"{time.perf_counter() - begin:.1f}", "peak": f"{memory:.2f} GB", "": note}
+        )
+        print(rows[-1], file=sys.stderr)
+
+    begin = time.perf_counter()
+    instance = l2s.generate.uniform(options.jobs, options.machines, seed=1)
+    stage("generate", begin, f"{instance.n_operations:,} operations")
+    begin = time.perf_counter()
+    bound = l2s.bounds.lower_bound(instance)
+    stage("lower bound", begin, str(bound))
+    begin = time.perf_counter()
+    schedule = dispatch(instance)
+    stage("dispatch", begin, f"makespan {schedule.makespan}")
+    begin = time.perf_counter()
+    result = tabu_search(instance, initial=schedule, stop=l2s.stop.seconds(options.time))
+    stage("tabu search", begin, f"makespan {result.makespan}, {result.steps} steps")
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = {function.__name__: function for function in (speed, gaps, steps, plugin, start, scale)}
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("--output", type=Path, help="write the rows as JSON")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--time", type=float, default=10, help="seconds for a run")
+    parser.add_argument("--steps", type=int, help="gaps: steps for a run, instead of seconds")
+    parser.add_argument("--groups", nargs="*", help=f"gaps: groups of instances, default {' '.join(GROUPS)}")
+    parser.add_argument("--every", type=int, default=1, help="gaps: take every k-th instance of a group")
+    parser.add_argument("--processes", type=int, default=1, help="gaps: runs side by side, one core each")
+    parser.add_argument("--arguments", default="{}", help="gaps: JSON object of further arguments of heuristics.solve")
+    parser.add_argument("--jobs", type=int, default=1000, help="scale")
+    parser.add_argument("--machines", type=int, default=1000, help="scale")
+    options = parser.parse_args()
+    rows = commands[options.command](options)
+    print(table(rows))
+    if options.output:
+        options.output.write_text(json.dumps({"command": sys.argv, "rows": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
