@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
+from heuristics import kernels
 from heuristics.result import Improvement, Result
 from heuristics.search import Search, part_name
 from l2s_plugin import bounds
@@ -54,7 +55,7 @@ class Monitor:
         self._begin = time.perf_counter()
 
     def __enter__(self) -> Monitor:
-        announce_compilation()
+        announce_compilation(kernels.__file__)
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._handlers[number] = signal.signal(number, self._interrupt)
@@ -124,8 +125,10 @@ class Monitor:
             return "seconds"
         if stop.no_improvement is not None and step - last >= stop.no_improvement:
             return "no improvement"
-        if stop.conditions and stop(Progress(step, self.seconds, best or 0, last)):
-            return "condition"
+        if stop.conditions and best is not None:
+            progress = Progress(step, self.seconds, best, last)
+            if any(condition(progress) for condition in stop.conditions):
+                return "condition"
         return ""
 
     def finish(self, method: str, search: Search, order: Any, seed: int, steps: int, workers: int = 1) -> Result:
@@ -155,8 +158,8 @@ class Monitor:
 class Pace:
     """How many steps to take between two looks at the clock: about a thirtieth of a second's worth."""
 
-    def __init__(self, compiled: bool) -> None:
-        self._chunk = 256 if compiled else 1
+    def __init__(self) -> None:
+        self._chunk = 1  # a learned selector may take a second per step, in the compiled gear, too
         self._last = time.perf_counter()
 
     def next(self) -> int:

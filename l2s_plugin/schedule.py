@@ -108,8 +108,10 @@ class Schedule:
 
     @cached_property
     def _rank(self) -> IntArray:
-        """A topological rank that settles equal starts and ends of zero-length operations."""
-        rank = np.empty(self.instance.n_operations, np.int32)
+        """A topological rank that settles equal starts and ends of zero-length operations; else the id will do."""
+        rank = np.arange(self.instance.n_operations, dtype=np.int32)
+        if self.instance.duration.all():
+            return rank
         rank[_topological_order(self.instance, self.order)] = np.arange(self.instance.n_operations)
         return rank
 

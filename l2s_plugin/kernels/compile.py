@@ -1,18 +1,23 @@
 """The one decorator for compiled code, and where its compiled form is kept.
 
 numba decides by the file of a function alone whether a cached compilation is still valid; an edit to a function it
-calls from another file would go unnoticed. So the cache lives in a folder named after the contents of *all* our
-kernels. `L2S_CACHE_DIR` moves it; where it cannot be written, everything still works and compiles anew.
+calls from another file would go unnoticed. So each file's kernels are kept in a folder named after the contents of the
+file and of all kernel files it imports. `L2S_CACHE_DIR` moves the cache; where it cannot be written, everything still
+works and compiles anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,12 +30,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # no reference counts: kernels do not allocate, and counting references to their arguments took two thirds of the time
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 
-_PACKAGES = (Path(__file__).parent.parent, Path(__file__).parent.parent.parent / "heuristics")
+_IMPORT = re.compile(rb"^\s*from ((?:l2s_plugin|heuristics)[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
+_MARK = b"kernels.compile import"
+_KEEP_DAYS = 30
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` on first call, without the GIL; cached on disk across processes."""
-    return _with_cache(lambda keep: numba.njit(cache=keep, **_OPTIONS)(function))
+    return _with_cache(function, lambda keep: numba.njit(cache=keep, **_OPTIONS)(function))
 
 
 def kernel_pointer(signature: Any) -> Callable[[Function], Function]:
@@ -39,11 +46,17 @@ def kernel_pointer(signature: Any) -> Callable[[Function], Function]:
     A loop that takes the jitted function itself is compiled anew for each function and never found in the cache;
     one that takes a pointer is compiled once for all (the call costs a few nanoseconds).
     """
-    return lambda function: _with_cache(lambda keep: numba.cfunc(signature, cache=keep, **_OPTIONS)(function))
+
+    def decorate(function: Function) -> Function:
+        if _numba.DISABLE_JIT:  # which numba.cfunc does not heed
+            return function
+        return _with_cache(function, lambda keep: numba.cfunc(signature, cache=keep, **_OPTIONS)(function))
+
+    return decorate
 
 
-def _with_cache(build: Callable[[bool], Any]) -> Any:
-    folder = cache_folder()
+def _with_cache(function: Callable[..., Any], build: Callable[[bool], Any]) -> Any:
+    folder = cache_folder(function.__code__.co_filename)
     if folder is None:
         return build(False)
     before = _numba.CACHE_DIR
@@ -55,45 +68,82 @@ def _with_cache(build: Callable[[bool], Any]) -> Any:
 
 
 @cache
-def cache_folder() -> Path | None:
-    """Where compiled kernels are kept; None, with one line on stderr, where nothing can be written."""
-    if _numba.DISABLE_JIT:
+def cache_folder(source: str) -> Path | None:
+    """Where the compiled kernels of a file are kept; None where nothing can be written."""
+    base = _base_folder()
+    if base is None or not os.path.isfile(source):  # typed into an interpreter: nothing to recognise it by
         return None
-    base = os.environ.get("L2S_CACHE_DIR") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "l2s-plugin"
-    )
-    folder = Path(base) / f"kernels-{_source_hash()}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        print(
-            f"l2s: cannot keep compiled kernels in {folder} ({error.strerror}); compiling anew in every process. "
-            "Set L2S_CACHE_DIR to a writable folder.",
-            file=sys.stderr,
-        )
-        return None
+    folder = base / f"kernels-{_fingerprint(Path(source))}"
+    if not folder.is_dir():
+        folder.mkdir(exist_ok=True)
+        for old in base.glob("kernels-*"):
+            if time.time() - old.stat().st_mtime > _KEEP_DAYS * 86400:
+                shutil.rmtree(old, ignore_errors=True)
     return folder
 
 
 @cache
-def announce_compilation() -> None:
-    """Say once, before a search, that the first use of the kernels compiles them."""
-    folder = cache_folder()
-    if folder is not None and not any(folder.rglob("kernels.search_steps*.nbi")):
+def _base_folder() -> Path | None:
+    """The cache of this user; None, with one line on stderr, where it cannot be written."""
+    if _numba.DISABLE_JIT:
+        return None
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    base = Path(os.environ.get("L2S_CACHE_DIR") or os.path.join(home, "l2s-plugin"))
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=base):
+            pass
+    except OSError as error:
         print(
-            "l2s: compiling the search kernels, once; this takes some seconds ...",
+            f"l2s: cannot keep compiled kernels in {base} ({error.strerror}); compiling anew in every process. "
+            "Set L2S_CACHE_DIR to a writable folder.",
             file=sys.stderr,
-            flush=True,
         )
+        return None
+    return base
 
 
-def _source_hash() -> str:
+@cache
+def announce_compilation(source: str) -> None:
+    """Say once, before a search, that the first use of the kernels in a file compiles them."""
+    folder = cache_folder(source)
+    if folder is not None and not any(folder.rglob("*.nbi")):
+        print("l2s: compiling the search kernels, once; this takes some seconds ...", file=sys.stderr, flush=True)
+
+
+def _fingerprint(source: Path) -> str:
+    """Hash of a file and of the kernel files it imports, directly or not."""
     digest = hashlib.sha256()
-    for package in _PACKAGES:
-        for source in sorted(package.rglob("*.py")):
-            text = source.read_bytes()
-            if b"kernels.compile import" in text:
-                digest.update(text)
+    for path in sorted({source, *_kernel_files(source, set())}):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _kernel_files(source: Path, seen: set[Path]) -> Iterator[Path]:
+    for module, names in _IMPORT.findall(_read(source)):
+        words = re.findall(r"\w+", names.decode())
+        for name in (module.decode(), *(f"{module.decode()}.{word}" for word in words)):
+            path = _module_file(name)
+            if path is not None and path not in seen and _MARK in _read(path):
+                seen.add(path)
+                yield path
+                yield from _kernel_files(path, seen)
+
+
+@cache
+def _read(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@cache
+def _module_file(name: str) -> Path | None:
+    """The source of one of our modules, without importing it."""
+    package = name.partition(".")[0]
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return None
+    stem = Path(spec.origin).parent.joinpath(*name.split(".")[1:])
+    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
