@@ -110,7 +110,9 @@ class Schedule:
     def _rank(self) -> IntArray:
         """A topological rank that settles equal starts and ends of zero-length operations; else the id will do."""
         rank = np.arange(self.instance.n_operations, dtype=np.int32)
-        if self.instance.duration.all():
+        machine = self.instance.machine[self.order]
+        in_order = np.diff(self.start[self.order]) > 0
+        if self.instance.duration.all() and (in_order | (np.diff(machine) > 0)).all():
             return rank
         rank[_topological_order(self.instance, self.order)] = np.arange(self.instance.n_operations)
         return rank
