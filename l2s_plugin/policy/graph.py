@@ -127,7 +127,9 @@ def batch_graphs(
     graphs = [graph_of(state) for state in states]
     sizes = [len(graph.duration) + 2 for graph in graphs]
     offset = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    job_pred, machine_pred, job_end = [], [], []
+    job_pred: list[Indices] = []
+    machine_pred: list[Indices] = []
+    job_end: list[Indices] = []
     for graph, first, size in zip(graphs, offset.tolist(), sizes, strict=False):
         nodes = np.arange(first, first + size)
         for pred, none, column in (

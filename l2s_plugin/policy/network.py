@@ -8,14 +8,18 @@ Where the authors' code and the paper's text differ, this follows the code: see 
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
-from torch_geometric.nn import GATConv, SimpleConv, global_mean_pool
-from torch_geometric.utils import add_self_loops, scatter
-
+from l2s_plugin.errors import missing_extra
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
+
+try:
+    import torch
+    from torch import Tensor, nn
+    from torch.nn import functional as F  # noqa: N812
+    from torch_geometric.nn import GATConv, SimpleConv, global_mean_pool
+    from torch_geometric.utils import add_self_loops, scatter
+except ImportError as error:
+    raise missing_extra(str(error.name), "learn") from None
 
 N_FEATURES = 3
 
@@ -39,7 +43,7 @@ class PolicyNetwork(nn.Module):
 
     def embed(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
         """Embeddings h_V (N, p or 2p) of the nodes and h_G (G, p or 2p) of the graphs (eq. 8)."""
-        x = torch.as_tensor(batch.features).to(self._device, self._dtype)
+        x = torch.as_tensor(batch.features).to(self._weight)
         job_arcs, machine_arcs = (self._index(arcs) for arcs in arcs_of(batch))
         graph = self._index(batch.graph)
         nodes, graphs = [], []
@@ -59,16 +63,12 @@ class PolicyNetwork(nn.Module):
         shifted = scores - scatter(scores.detach(), graph, dim_size=batch.n_graphs, reduce="max")[graph]
         return shifted - scatter(shifted.exp(), graph, dim_size=batch.n_graphs).log()[graph]
 
-    @property
-    def _device(self) -> torch.device:
-        return self.action.layers[0].weight.device
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        return self.action.layers[0].weight.dtype
-
     def _index(self, values: object) -> Tensor:
-        return torch.as_tensor(values, dtype=torch.long, device=self._device)
+        return torch.as_tensor(values, dtype=torch.long, device=self._weight.device)
+
+    @property
+    def _weight(self) -> Tensor:
+        return next(self.parameters())
 
 
 def arcs_of(batch: GraphBatch) -> tuple[Tensor, Tensor]:
