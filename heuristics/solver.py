@@ -52,6 +52,34 @@ def solve(
         Steps without improvement before a trajectory gives way to the next.
     """
     stop, seed = ending(stop), check_seed(seed)
+    islands = settle(instance, seed, initial, workers, selector, neighbourhood, population, patience, registry)
+    with Monitor(instance, stop, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
+        until, steps = 0, 0
+        while not monitor.should_stop(steps):
+            until += steps_per_round(instance)
+            if stop.steps is not None:
+                until = min(until, -(-stop.steps // workers))
+            run = [pool.submit(island.evolve, monitor, until, workers) for island in islands]
+            for future in run:
+                future.result()
+            steps = sum(island.search.step for island in islands)
+            exchange(islands)
+        best = min((island.best for island in islands), key=lambda member: member.makespan)
+        return monitor.finish("tabu", islands[0].search, best.order, seed, steps, workers)
+
+
+def settle(
+    instance: Instance,
+    seed: int,
+    initial: str | Schedule | Result,
+    workers: int,
+    selector: Any,
+    neighbourhood: Any,
+    population: int,
+    patience: int,
+    registry: Registry | None,
+) -> list[Island]:
+    """One island per worker; the parameters are those of `solve`."""
     if workers < 1 or population < 2 or patience < 1:
         raise L2SError("workers and patience must be 1 or more, population 2 or more")
     islands: list[Island] = []
@@ -59,21 +87,17 @@ def solve(
         search = Search(instance, neighbourhood, selector, tabu_memory(instance, None), sequence, registry=registry)
         first = first_order(instance, initial, seed + len(islands), registry).astype(np.uint32)
         islands.append(Island(search, first, population, patience, np.random.default_rng(sequence.spawn(1)[0])))
-    per_round = max(500, 30_000_000 // instance.n_operations)  # about a fifth of a second
+    return islands
 
-    with Monitor(instance, stop, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
-        until, steps = 0, 0
-        while not monitor.should_stop(steps):
-            until += per_round
-            if stop.steps is not None:
-                until = min(until, -(-stop.steps // workers))
-            run = [pool.submit(island.evolve, monitor, until, workers) for island in islands]
-            for future in run:
-                future.result()
-            steps = sum(island.search.step for island in islands)
-            bests = [island.best for island in islands]
-            for island, neighbour in zip(islands, bests[1:] + bests[:1], strict=True):
-                if neighbour is not island.best:
-                    island.insert(neighbour)
-        best = min((island.best for island in islands), key=lambda member: member.makespan)
-        return monitor.finish("tabu", islands[0].search, best.order, seed, steps, workers)
+
+def steps_per_round(instance: Instance) -> int:
+    """How long islands work on their own: about a fifth of a second."""
+    return max(500, 30_000_000 // instance.n_operations)
+
+
+def exchange(islands: list[Island]) -> None:
+    """Every island learns its neighbour's best schedule."""
+    bests = [island.best for island in islands]
+    for island, neighbour in zip(islands, bests[1:] + bests[:1], strict=True):
+        if neighbour is not island.best:
+            island.insert(neighbour)
