@@ -75,7 +75,7 @@ def test_plugins_lists_the_same_as_json(l2s: Run) -> None:
         "name": "example",
         "version": "1.2.3",
         "offers": {
-            "selector": ["example-smallest"],
+            "selector": ["example-smallest", "example-compiled"],
             "neighbourhood": ["example-adjacent"],
             "dispatching rule": ["example-earliest"],
         },
@@ -108,7 +108,7 @@ def test_an_installed_rule_solves_from_the_command_line(l2s: Run, tmp_path: Path
     solved = l2s("solve", "ft06", *options)
     assert solved.returncode == 0, solved.stderr
     report = json.loads(solved.stdout)
-    assert report["init"] == "example-earliest"
+    assert report["method"] == "dispatch"
     assert 55 <= report["makespan"] < 90
     checked = l2s("check", "ft06", str(output))
     assert checked.returncode == 0, checked.stderr
@@ -156,13 +156,102 @@ expected = [(a, b) for a, b in pairs if instance.job[a] != instance.job[b]]
 count = neighbourhood.kernel.__wrapped__(state, moves)
 assert expected and list(zip(moves.u[:count].tolist(), moves.v[:count].tolist())) == expected
 
-candidates = type(moves)(*(column[:3] for column in moves))
+candidates = moves.rows(slice(3))
 candidates.value[:] = 7, 3, 5
-candidates.admissible[:] = 1, 0, 1
-assert selector.select(state, candidates, None) == 2
+assert selector.select(state, candidates, None) == 1
 """
     run = python("-c", code)
     assert run.returncode == 0, run.stderr
+
+
+HOSTS = (["--method", "tabu"], ["--method", "tabu", "--population", "1"], ["--method", "local-search"])
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=["population", "tabu", "local-search"])
+@pytest.mark.parametrize(
+    ("selector", "gear"),
+    [("example-compiled", "compiled"), ("example-compiled:0.5", "compiled"), ("example-smallest", "python")],
+)
+def test_an_installed_selector_and_neighbourhood_search_from_the_command_line(
+    l2s: Run, tmp_path: Path, host: list[str], selector: str, gear: str
+) -> None:
+    output = tmp_path / "ft10.json"
+    parts = ("--selector", selector, "--neighbourhood", "example-adjacent")
+    solved = l2s("solve", "ft10", *host, *parts, "--max-steps", "200", "--output", str(output), "--json")
+    assert solved.returncode == 0, solved.stderr
+    report = json.loads(solved.stdout)
+    assert (report["gear"], report["neighbourhood"], report["steps"]) == (gear, "example-adjacent", 200)
+    assert report["selector"] == selector.partition(":")[0]
+    assert len(report["history"]) > 1
+    assert l2s("check", "ft10", str(output)).returncode == 0
+
+
+def test_installed_selectors_and_neighbourhoods_search_from_python(python: Run) -> None:
+    """The compiled selector decides as its Python form does, and zero durations are safe in the neighbourhood."""
+    code = """
+import numpy as np
+import l2s_plugin as l2s
+from heuristics import local_search, solve, tabu_search
+
+instance = l2s.load("la21")
+stop = l2s.stop.steps(300)
+
+class InPython:
+    def select(self, state, moves, rng):
+        moved = np.where(moves.forward, moves.u, moves.v)
+        return int(np.argmin(moves.value + np.float64(np.float32(0.0137)) * instance.duration[moved]))
+
+for host in (local_search, tabu_search):
+    compiled = host(instance, "example-compiled:0.0137", "n6", stop=stop)
+    python = host(instance, InPython(), "n6", stop=stop)
+    again = host(instance, "example-compiled:0.0137", "n6", stop=stop, gear="python")
+    assert (compiled.gear, python.gear, again.gear) == ("compiled", "python", "python")
+    assert compiled.schedule.order.tolist() == again.schedule.order.tolist()
+    smallest = host(instance, "example-smallest", "example-adjacent", stop=stop)
+    assert (smallest.gear, smallest.selector) == ("python", "example-smallest")
+    assert host(instance, "example-compiled", "example-adjacent", stop=stop).gear == "compiled"
+assert solve(instance, stop, selector="example-compiled").gear == "compiled"
+
+# operation 0 must precede 1 and 2 in their jobs, all take no time, so any swap looks critical
+rng = np.random.default_rng(1)
+for seed in range(20):
+    jobs = [[(int(m), int(rng.integers(0, 2))) for m in rng.permutation(3)] * 2 for _ in range(4)]
+    zeros = l2s.Instance.from_jobs(jobs)
+    for host in (local_search, tabu_search):
+        host(zeros, "random", "example-adjacent", stop=l2s.stop.steps(200), initial="random", seed=seed)
+"""
+    run = python("-c", code)
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_compiled_selector_with_a_wrong_argument_is_named(l2s: Run) -> None:
+    solved = l2s("solve", "ft06", "--selector", "example-compiled:much")
+    assert solved.returncode == 2
+    assert "plugin l2s-example:example, selector 'example-compiled'" in solved.stderr
+    assert "could not convert string to float" in solved.stderr
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=["population", "tabu", "local-search"])
+def test_a_selector_that_raises_is_named_with_its_step_and_the_incumbent_is_written(
+    l2s: Run, tmp_path: Path, host: list[str]
+) -> None:
+    output = tmp_path / "la01.json"
+    options = ("--selector", "fails-at:7", "--neighbourhood", "n1", "--output", str(output))
+    solved = l2s("solve", "la21", *host, *options, "--quiet", "--json")
+    assert solved.returncode == 2
+    last = solved.stderr.splitlines()[-1]
+    assert last == "Error: selector 'fails-at' failed at step 7: RuntimeError: no more ideas"
+    report = json.loads(solved.stdout)
+    assert (report["steps"], report["stopped_by"]) == (7, "error")
+    assert json.loads(output.read_text())["makespan"] == report["makespan"]
+    assert l2s("check", "la21", str(output)).returncode == 0
+
+
+def test_a_selector_that_fails_on_one_worker_ends_the_others(l2s: Run) -> None:
+    solved = l2s("solve", "la21", "--selector", "fails-at:30", "--workers", "2", "--quiet")
+    assert solved.returncode == 2
+    assert "selector 'fails-at' failed at step 30" in solved.stderr
+    assert "stopped by error" in solved.stdout
 
 
 def test_a_name_claimed_twice_names_both_owners(l2s: Run) -> None:
@@ -200,7 +289,7 @@ def test_an_unknown_name_shows_close_matches_and_failed_plugins(l2s: Run) -> Non
     )
     assert solved.stderr.count("\n") == 1
 
-    off = l2s("solve", "ft06", "--init", "example-earliest", L2S_DISABLE_PLUGINS="l2s-example")
+    off = l2s("solve", "ft06", "--method", "dispatch", "--init", "example-earliest", L2S_DISABLE_PLUGINS="l2s-example")
     assert "plugin l2s-example:example is switched off by L2S_DISABLE_PLUGINS" in off.stderr
 
 

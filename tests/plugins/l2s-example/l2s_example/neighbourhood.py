@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from l2s_plugin.kernels.moves import add_move
+from l2s_plugin.kernels.moves import add_move, is_feasible
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
 
 
 @neighbourhood_kernel
 def list_moves(state, moves):
-    """Swapping neighbours on a critical path never closes a cycle, unless they belong to the same job."""
+    """Swapping neighbours on a critical path may close a cycle where durations are 0: offer what is proven not to."""
     path, length = state.path, state.path_length[0]
     count = 0
     for i in range(length - 1):
         u, v = path[i], path[i + 1]
-        if state.machine_succ[u] == v and state.job_succ[u] != v:
+        if state.machine_succ[u] == v and is_feasible(state, u, v, True):
             count = add_move(moves, count, u, v, True)
     return count
 

@@ -19,4 +19,7 @@ def l2s_neighbourhoods() -> list[NeighbourhoodSpec]:
 
 @hookimpl
 def l2s_selectors() -> list[SelectorSpec]:
-    return [SelectorSpec("example-smallest", "l2s_example.selector:Smallest", "the smallest estimated makespan")]
+    return [
+        SelectorSpec("example-smallest", "l2s_example.selector:Smallest", "the smallest estimate, in Python"),
+        SelectorSpec("example-compiled", "l2s_example.selector:compiled", "the smallest estimate, short ones first"),
+    ]

@@ -1,0 +1,96 @@
+"""What `l2s solve --method` can name: one line per method in `METHODS`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from heuristics.monitor import Listener
+    from heuristics.result import Result
+    from l2s_plugin.instance import Instance
+    from l2s_plugin.schedule import Schedule
+    from l2s_plugin.stop import Stop
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asked for; None where the method's own default is meant."""
+
+    seed: int
+    stop: Stop
+    initial: str | Schedule | None = None
+    selector: str | None = None
+    neighbourhood: str | None = None
+    workers: int | None = None
+    population: int | None = None
+    gear: str | None = None
+    forbid_undo: bool = False
+    listener: Listener | None = None
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Those of the named settings that are not left to the method, as keyword arguments."""
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+_TRAJECTORY = ("stop", "seed", "initial", "selector", "neighbourhood", "listener")
+
+
+def tabu(instance: Instance, settings: Settings) -> Result:
+    """A population of trajectories, or a single one."""
+    from heuristics import solve, tabu_search
+
+    if settings.population == 1:
+        return tabu_search(instance, **settings.given(*_TRAJECTORY, "gear"))
+    return solve(instance, **settings.given(*_TRAJECTORY, "workers", "population"))
+
+
+def local_search(instance: Instance, settings: Settings) -> Result:
+    """One trajectory without a memory of forbidden arcs."""
+    from heuristics import local_search
+
+    return local_search(instance, **settings.given(*_TRAJECTORY, "gear", "forbid_undo"))
+
+
+def dispatch(instance: Instance, settings: Settings) -> Result:
+    """One schedule of a dispatching rule, in the form in which searches report theirs."""
+    from heuristics import Result, dispatch
+    from l2s_plugin.bounds import best_lower_bound
+
+    begin = time.perf_counter()
+    rule: dict[str, Any] = {} if settings.initial is None else {"rule": settings.initial}
+    schedule = dispatch(instance, seed=settings.seed, **rule)
+    seconds = time.perf_counter() - begin
+    schedule.verify()
+    return Result(
+        schedule=schedule,
+        lower_bound=best_lower_bound(instance),
+        method="dispatch",
+        seconds=seconds,
+        seed=settings.seed,
+        history=[(seconds, 0, schedule.makespan)],
+    )
+
+
+class Method(NamedTuple):
+    """How to run a method, and which options mean something to it beyond those of every method."""
+
+    run: Callable[[Instance, Settings], Result]
+    options: frozenset[str]
+
+
+_LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})
+_SEARCH = _LIMITS | {"init", "warm_start", "selector", "neighbourhood", "gear"}
+
+METHODS = {
+    "tabu": Method(tabu, _SEARCH | {"workers", "population"}),
+    "local-search": Method(local_search, _SEARCH | {"forbid_undo"}),
+    "dispatch": Method(dispatch, frozenset({"init"})),
+}
+
+
+def methods_with(option: str) -> list[str]:
+    """The methods to which an option means something; none for the options of every method."""
+    return [name for name, method in METHODS.items() if option in method.options]
