@@ -6,21 +6,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heuristics.batch import local_search_batch, tabu_search_batch
     from heuristics.dispatching import dispatch
+    from heuristics.ensemble import EnsembleResult, ensemble_search
     from heuristics.local import local_search
     from heuristics.result import Improvement, Result
     from heuristics.solver import solve
     from heuristics.tabu import tabu_search
 
-__all__ = ["Improvement", "Result", "dispatch", "local_search", "solve", "tabu_search"]
+__all__ = [
+    "EnsembleResult",
+    "Improvement",
+    "Result",
+    "dispatch",
+    "ensemble_search",
+    "local_search",
+    "local_search_batch",
+    "solve",
+    "tabu_search",
+    "tabu_search_batch",
+]
 
 _HOME = {
+    "EnsembleResult": "ensemble",
     "Improvement": "result",
     "Result": "result",
     "dispatch": "dispatching",
+    "ensemble_search": "ensemble",
     "local_search": "local",
+    "local_search_batch": "batch",
     "solve": "solver",
     "tabu_search": "tabu",
+    "tabu_search_batch": "batch",
 }
 
 

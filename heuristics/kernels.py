@@ -24,7 +24,7 @@ class Rules(NamedTuple):
     tenure_low: int  # steps a reversed arc stays forbidden: from low ...
     tenure_high: int  # ... to high, drawn anew for each move
     aspiration: bool  # allow a forbidden move that promises a new incumbent
-    absorb: bool  # end when every move is forbidden; otherwise take any of them
+    wait: bool  # when every move is forbidden, let a step pass; otherwise take the one that is free first
     exact: bool  # rate moves by exact makespans, not estimates
     cutoff: bool  # give up estimates that cannot be the smallest
     sample: bool  # sample from softmax(scores), not the best
@@ -264,8 +264,11 @@ def search_steps(state, moves, record, rules, neighbourhood, score, parameters, 
         if admissible < 0:
             counters[CULPRIT] = -1 - admissible
             return BAD_MOVE
-        if count == 0 or (admissible == 0 and rules.absorb):
+        if count == 0:
             return ABSORBED
+        if admissible == 0 and rules.wait:
+            counters[STEP] += 1
+            continue
         row = -1
         if admissible > 0:
             score(state, moves, count, parameters, record.scores)
@@ -276,7 +279,7 @@ def search_steps(state, moves, record, rules, neighbourhood, score, parameters, 
                 counters[STEP] += 1
                 continue
         if row < 0:
-            if rules.absorb:
+            if rules.wait:
                 return REFUSED
             row = first_free(state, moves, count, record.forbidden)
         if not take(state, moves, row, record, rules):

@@ -10,11 +10,25 @@ from heuristics.search import Memory
 from heuristics.trajectory import follow
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.registry import Registry
+from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.specs import SelectorSpec
 from l2s_plugin.stop import Condition, Stop
 
 RECENT = 100  # schedules to restart from (paper, appendix D)
+
+
+def local_memory(
+    selector: Any, forbid_undo: bool | None, recent: int, annealing: tuple[float, float] | None = None
+) -> Memory:
+    """The memory of a local search with that selector."""
+    if annealing is not None and not (annealing[0] > 0 and 0 < annealing[1] <= 1):
+        raise L2SError(f"annealing needs a positive temperature and a cooling in (0, 1], got {annealing}")
+    if recent < 0:
+        raise L2SError(f"recent must be 0 or more, got {recent}")
+    if forbid_undo is None:
+        forbid_undo = getattr(selector, "forbid_undo", False)
+    return Memory(tenure=(1, 1) if forbid_undo else (0, 0), recent=recent, annealing=annealing)
 
 
 def local_search(
@@ -25,7 +39,7 @@ def local_search(
     stop: Stop | Condition | None,
     seed: int = 0,
     initial: str | Schedule | Result = "fdd/mwkr",
-    forbid_undo: bool = False,
+    forbid_undo: bool | None = None,
     recent: int = RECENT,
     annealing: tuple[float, float] | None = None,
     gear: str | None = None,
@@ -50,7 +64,8 @@ def local_search(
     initial
         A dispatching rule, a schedule, or a result.
     forbid_undo
-        Leave out the move that undoes the last one, as the paper's authors do for their policy.
+        Leave out the move that undoes the last one. None leaves it to the selector: the learned ones want it, as
+        the paper's authors do for their policy, the rules do not.
     recent
         How many schedules to remember for restarts; 0 ends the search instead.
     annealing
@@ -61,11 +76,8 @@ def local_search(
     listener
         Called with an `Improvement` whenever a better schedule is found.
     """
-    if annealing is not None and not (annealing[0] > 0 and 0 < annealing[1] <= 1):
-        raise L2SError(f"annealing needs a positive temperature and a cooling in (0, 1], got {annealing}")
-    if recent < 0:
-        raise L2SError(f"recent must be 0 or more, got {recent}")
-    memory = Memory(tenure=(1, 1) if forbid_undo else (0, 0), recent=recent, annealing=annealing)
+    selector = (registry or default_registry()).create(SelectorSpec, selector)
+    memory = local_memory(selector, forbid_undo, recent, annealing)
     return follow(
         "local-search",
         instance,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heuristics import kernels
 from heuristics.monitor import Monitor, Pace
-from heuristics.search import COMPILED, Search
+from heuristics.search import Search
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 
@@ -61,7 +61,7 @@ class Island:
 
     def evolve(self, monitor: Monitor, until_step: int, workers: int) -> None:
         """Search until the step counter reaches `until_step`, the bound is met, or time is up."""
-        pace = Pace(self.search.gear == COMPILED)
+        pace = Pace()
         while self.search.step < until_step and self.best.makespan > monitor.target:
             until = min(until_step, self.search.step + pace.next())
             reason = kernels.BUDGET

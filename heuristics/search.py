@@ -40,8 +40,9 @@ class Memory:
         Steps (low, high) that a reversed arc stays forbidden: (0, 0) forbids nothing, (1, 1) the immediate undo.
     aspiration
         Allow a forbidden move that promises a new incumbent.
-    absorb
-        End when nothing is admissible; otherwise go on with any move.
+    wait
+        When every move is forbidden, let a step pass without one, like the dummy action of the paper; otherwise take
+        the move that is free first.
     recent
         How many of the latest schedules to keep for restarts when a selector refuses all moves.
     annealing
@@ -50,7 +51,7 @@ class Memory:
 
     tenure: tuple[int, int] = (0, 0)
     aspiration: bool = False
-    absorb: bool = True
+    wait: bool = True
     recent: int = 0
     annealing: tuple[float, float] | None = None
 
@@ -98,7 +99,7 @@ class Search:
             tenure_low=memory.tenure[0],
             tenure_high=memory.tenure[1],
             aspiration=memory.aspiration,
-            absorb=memory.absorb,
+            wait=memory.wait,
             exact=compiled is not None and compiled.values == "exact",
             cutoff=compiled is not None and compiled.values == "smallest",
             sample=bool(getattr(self.selector, "sample", False)),
@@ -198,21 +199,24 @@ class Search:
     def list_candidates(self, until_step: int, target: int = -1, patience: int = _FOREVER) -> int | None:
         """First half of a step in Python: list and rate the moves; the reason to stop instead, if there is one."""
         counters = self.record.counters
-        if counters[BEST] <= target:
-            return kernels.TARGET
-        if counters[STEP] >= until_step:
-            return kernels.BUDGET
-        if counters[STEP] - counters[BEST_STEP] >= patience:
-            return kernels.STALLED
-        if counters[EVENTS] == len(self.record.events):
-            return kernels.EVENTS_FULL
-        self._count, self._admissible = self._list_and_rate()
-        if self._admissible < 0:
-            counters[CULPRIT] = -1 - self._admissible
-            return kernels.BAD_MOVE
-        if self._count == 0 or (self._admissible == 0 and self.rules.absorb):
-            return kernels.ABSORBED
-        return None
+        while True:
+            if counters[BEST] <= target:
+                return kernels.TARGET
+            if counters[STEP] >= until_step:
+                return kernels.BUDGET
+            if counters[STEP] - counters[BEST_STEP] >= patience:
+                return kernels.STALLED
+            if counters[EVENTS] == len(self.record.events):
+                return kernels.EVENTS_FULL
+            self._count, self._admissible = self._list_and_rate()
+            if self._admissible < 0:
+                counters[CULPRIT] = -1 - self._admissible
+                return kernels.BAD_MOVE
+            if self._count == 0:
+                return kernels.ABSORBED
+            if self._admissible > 0 or not self.rules.wait:
+                return None
+            counters[STEP] += 1
 
     @property
     def has_admissible(self) -> bool:
@@ -228,7 +232,7 @@ class Search:
             counters[STEP] += 1
             return None
         if row < 0:
-            if self.rules.absorb:
+            if self.rules.wait:
                 return kernels.REFUSED
             row = int(kernels.first_free(self.state, self.moves, self._count, record.forbidden))
         if not kernels.take(self.state, self.moves, row, record, self.rules):

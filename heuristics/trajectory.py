@@ -11,7 +11,7 @@ from heuristics import kernels
 from heuristics.dispatching import dispatch
 from heuristics.monitor import Listener, Monitor, Pace, SearchError
 from heuristics.result import Result
-from heuristics.search import COMPILED, Memory, Search
+from heuristics.search import Memory, Search
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
@@ -60,7 +60,7 @@ def follow(
     search = Search(instance, neighbourhood, selector, memory, seed, gear, registry)
     order = first_order(instance, initial, seed, registry)
     with Monitor(instance, stop, listener, registry) as monitor:
-        pace = Pace(search.gear == COMPILED)
+        pace = Pace()
         search.start(order)
         try:
             while True:

@@ -1,4 +1,4 @@
-"""`l2s policies`: which policies there are and what is known about them; `l2s policies import` for the authors' files."""
+"""`l2s policies`: which policies there are and what is known about them, and an importer for the authors' files."""
 
 from __future__ import annotations
 

@@ -104,7 +104,8 @@ def test_reading_needs_no_torch(file):
     code = f"""
 import sys
 from l2s_plugin.policy import load_policy
-print(load_policy({str(file)!r}).n_parameters, {{"torch", "torch_geometric", "numba", "safetensors"}} & {{*sys.modules}})
+policy = load_policy({str(file)!r})
+print(policy.n_parameters, {{"torch", "torch_geometric", "numba", "safetensors"}} & {{*sys.modules}})
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == [str(count_parameters(TINY)), "set()"]
@@ -256,7 +257,7 @@ def test_policies_are_found_by_name_or_as_files(file, monkeypatch):
     assert find_policy(file, registry).name == "tiny"
     ready = random_policy()
     assert find_policy(ready, registry) is ready
-    with pytest.raises(UnknownNameError, match="unknown policy 'by-pth'; did you mean by-path.*no such file"):
+    with pytest.raises(UnknownNameError, match=r"unknown policy 'by-pth'; did you mean by-path.*no such file"):
         find_policy("by-pth", registry)
     with pytest.raises(PolicyError, match="No such file"):
         find_policy("absent.safetensors", registry)
@@ -267,15 +268,15 @@ def test_without_a_name_there_must_be_one_policy(file, monkeypatch):
     with pytest.raises(PolicyError, match=r"no policy is installed.*--policy NAME\|FILE"):
         find_policy(None, Registry())
     assert find_policy(None, plugin(only=f"{__name__}:shipped")).name == "only"
-    with pytest.raises(PolicyError, match="say which with .*: one, two"):
+    with pytest.raises(PolicyError, match=r"say which with .*: one, two"):
         find_policy(None, plugin(two=f"{__name__}:shipped", one=f"{__name__}:shipped"))
 
 
 def test_a_plugin_that_ships_something_else_is_named():
     registry = plugin(number=f"{__name__}:TINY", failing=f"{__name__}:fail", nothing=f"{__name__}:absent")
-    with pytest.raises(L2SError, match="policy 'number': .* must be a path .*, got PolicyConfig"):
+    with pytest.raises(L2SError, match=r"policy 'number': .* must be a path .*, got PolicyConfig"):
         find_policy("number", registry)
-    with pytest.raises(L2SError, match="policy 'failing': .* raised RuntimeError: download it first"):
+    with pytest.raises(L2SError, match=r"policy 'failing': .* raised RuntimeError: download it first"):
         find_policy("failing", registry)
     with pytest.raises(L2SError, match="policy 'nothing': cannot load"):
         find_policy("nothing", registry)
@@ -286,5 +287,5 @@ def test_a_policy_says_which_neighbourhoods_it_knows():
     random_policy().check_neighbourhood("n7")
     choosy = random_policy(name="choosy", neighbourhoods=("n1", "n5"))
     choosy.check_neighbourhood("n5")
-    with pytest.raises(PolicyError, match="policy 'choosy' cannot score .* 'n6'; it knows: n1, n5"):
+    with pytest.raises(PolicyError, match=r"policy 'choosy' cannot score .* 'n6'; it knows: n1, n5"):
         choosy.check_neighbourhood("n6")

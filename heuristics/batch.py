@@ -1,0 +1,212 @@
+"""Many searches in lock-step: where the selector can, it scores all their states in one forward pass per step.
+
+Times, moves and critical paths of every member are kept up to date by the compiled kernels, as in a single search: a
+swap makes them repair part of a schedule, and no evaluation of whole schedules, batched or not, is quicker than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from heuristics import kernels
+from heuristics.local import RECENT, local_memory
+from heuristics.monitor import Monitor, Pace
+from heuristics.result import Result
+from heuristics.search import Memory, Search
+from heuristics.tabu import tabu_memory
+from heuristics.trajectory import SearchError, check_seed, first_order
+from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.specs import SelectorSpec
+from l2s_plugin.stop import Condition, Stop, ending
+
+Initial = str | Schedule | Result
+_FOREVER = 2**62
+
+
+def local_search_batch(
+    instances: Sequence[Instance],
+    selector: Any,
+    neighbourhood: Any = "n5",
+    *,
+    stop: Stop | Condition | None,
+    seeds: int | Sequence[int] = 0,
+    initial: Initial | Sequence[Initial] = "fdd/mwkr",
+    forbid_undo: bool | None = None,
+    recent: int = RECENT,
+    registry: Registry | None = None,
+) -> list[Result]:
+    """Run a local search on each of the instances, all in step; results come in the order of the instances.
+
+    Every member takes the same trajectory as `local_search(instance, selector, ..., seed=seed)` takes alone. They share
+    one forward pass per step when the selector has `score_batch(states, moves)`, the batched form of `score_moves`, on
+    whatever device the selector uses.
+
+    Parameters
+    ----------
+    instances
+        What to schedule, of any sizes; repeat one to follow several trajectories with different seeds.
+    stop
+        Holds for each member; the clock is common to all.
+    seeds, initial
+        One for all members, or one for each.
+    selector, neighbourhood, forbid_undo, recent
+        See `local_search`.
+    """
+    selector = (registry or default_registry()).create(SelectorSpec, selector)
+    memories = [local_memory(selector, forbid_undo, recent)] * len(instances)
+    return _follow("local-search", instances, selector, neighbourhood, memories, stop, seeds, initial, registry)
+
+
+def tabu_search_batch(
+    instances: Sequence[Instance],
+    selector: Any,
+    neighbourhood: Any = "n6",
+    *,
+    stop: Stop | Condition | None,
+    seeds: int | Sequence[int] = 0,
+    initial: Initial | Sequence[Initial] = "fdd/mwkr",
+    tenure: tuple[int, int] | None = None,
+    registry: Registry | None = None,
+) -> list[Result]:
+    """Run a `tabu_search` on each of the instances, all in step; see `local_search_batch`."""
+    selector = (registry or default_registry()).create(SelectorSpec, selector)
+    memories = [tabu_memory(instance, tenure) for instance in instances]
+    return _follow("tabu", instances, selector, neighbourhood, memories, stop, seeds, initial, registry)
+
+
+@dataclass
+class _Member:
+    """One search of a batch and who watches it."""
+
+    search: Search
+    monitor: Monitor
+    seed: int
+    result: Result | None = None
+
+    def note(self, reason: int | None) -> None:
+        """Take note of the reason why a half step could not be done."""
+        if reason is not None:
+            self.search.check_contract(reason)
+            if reason in (kernels.ABSORBED, kernels.REFUSED):
+                self.monitor.stopped_by = "no moves"
+
+    def look(self, method: str) -> None:
+        """Report new incumbents, and end the search when it is over."""
+        for step, makespan in self.search.take_events():
+            self.monitor.record(step, makespan)
+        if self.monitor.should_stop(self.search.step):
+            self.result = self.finish(method)
+
+    def finish(self, method: str) -> Result:
+        search = self.search
+        return self.monitor.finish(method, search, search.best_order, self.seed, search.step)
+
+
+def _follow(
+    method: str,
+    instances: Sequence[Instance],
+    selector: Any,
+    neighbourhood: Any,
+    memories: Sequence[Memory],
+    stop: Stop | Condition | None,
+    seeds: int | Sequence[int],
+    initial: Initial | Sequence[Initial],
+    registry: Registry | None,
+) -> list[Result]:
+    stop = ending(stop)
+    members = []
+    for instance, memory, seed, first in zip(
+        instances, memories, _spread("seeds", seeds, instances), _spread("initial", initial, instances), strict=True
+    ):
+        seed = check_seed(seed)
+        search = Search(instance, neighbourhood, selector, memory, seed, registry=registry)
+        order = first_order(instance, first, seed, registry)
+        members.append(_Member(search, Monitor(instance, stop, registry=registry), seed))
+        search.start(order)
+    if not members:
+        return []
+
+    take_turns = _together if hasattr(selector, "score_batch") else _one_by_one
+    with members[0].monitor as lead:  # hears Ctrl-C for all
+        pace = Pace()
+        live = members
+        while True:
+            interrupted = lead.stopped_by == "interrupt"
+            for member in live:
+                if interrupted:
+                    member.monitor.stopped_by = "interrupt"
+                member.look(method)
+            live = [member for member in live if member.result is None]
+            if not live:
+                break
+            take_turns(live, selector, stop, pace.next(), method)
+    return [member.result for member in members if member.result is not None]
+
+
+def _together(live: list[_Member], selector: Any, stop: Stop, chunk: int, method: str) -> None:
+    """One step of every member, with one call of the selector."""
+    limit, patience = _limits(stop)
+    asking, moves = [], []
+    for member in live:
+        search = member.search
+        with _failing(member, method):
+            reason = search.list_candidates(limit, member.monitor.target, patience)
+            if reason is None and search.has_admissible:
+                asking.append(member)
+                moves.append(search.candidates())
+            else:
+                member.note(search.advance(-1) if reason is None else reason)
+    if not asking:
+        return
+    with _failing(asking[0], method):
+        try:
+            scores = list(selector.score_batch([member.search.view for member in asking], moves))
+        except Exception as error:
+            raise asking[0].search.failure("selector", selector, error) from error
+        if len(scores) != len(asking):
+            raise PluginError(f"selector gave scores of {len(scores)} states, not of {len(asking)}")
+    for member, row in zip(asking, scores, strict=True):
+        with _failing(member, method):
+            member.note(member.search.advance(member.search.pick(row)))
+
+
+def _one_by_one(live: list[_Member], selector: Any, stop: Stop, chunk: int, method: str) -> None:
+    """Some steps of every member, for selectors that see one state at a time."""
+    limit, patience = _limits(stop)
+    for member in live:
+        search = member.search
+        with _failing(member, method):
+            member.note(search.run(min(search.step + chunk, limit), member.monitor.target, patience))
+
+
+@contextmanager
+def _failing(member: _Member, method: str) -> Iterator[None]:
+    """Turn the failure of a part into a `SearchError` that brings the member's best schedule along."""
+    try:
+        yield
+    except PluginError as error:
+        for step, makespan in member.search.take_events():
+            member.monitor.record(step, makespan)
+        member.monitor.stopped_by = "error"
+        raise SearchError(str(error), member.finish(method)) from error
+
+
+def _limits(stop: Stop) -> tuple[int, int]:
+    limit = _FOREVER if stop.steps is None else stop.steps
+    patience = _FOREVER if stop.no_improvement is None else stop.no_improvement
+    return limit, patience
+
+
+def _spread(what: str, value: Any, instances: Sequence[Instance]) -> Sequence[Any]:
+    """One value per instance."""
+    if isinstance(value, str | Schedule | Result) or not isinstance(value, Sequence):
+        return [value] * len(instances)
+    if len(value) != len(instances):
+        raise L2SError(f"{what}: {len(value)} given for {len(instances)} instances")
+    return value

@@ -1,0 +1,93 @@
+"""The learned selector: a policy scores the candidate moves, and one is sampled or the best is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.kernels.moves import Moves
+from l2s_plugin.kernels.policy import score_pairs
+from l2s_plugin.kernels.view import StateView
+from l2s_plugin.policy.checkpoint import Policy
+from l2s_plugin.policy.compiled import Scorer
+from l2s_plugin.policy.library import find_policy
+from l2s_plugin.registry import Registry
+from l2s_plugin.selectors import CompiledSelector, score_kernel
+
+
+@score_kernel
+def _score(state, moves, count, parameters, scores):  # type: ignore[no-untyped-def]
+    score_pairs(state, moves.u, moves.v, count, parameters, scores)
+
+
+class L2SSelector:
+    """Selects moves as a policy says (paper, section 4.2.2): a move is the pair (u, v), its score h'_u . h'_v.
+
+    On the CPU the whole search runs compiled; on other devices the network is asked from Python, step by step.
+
+    Parameters
+    ----------
+    policy
+        A policy, the name of an installed one, or a file; None for the default, see `find_policy`.
+    sample
+        True: sample from the softmax of the scores, as the paper does. False: take the highest score.
+    device
+        Where the network runs: `"cpu"`, `"cuda"`, ...
+    engine
+        Which form of the network to use: `"auto"`, `"compiled"` or `"fused"`; see `Scorer`.
+    registry
+        Where to look for the policy, instead of among the installed plugins.
+    """
+
+    forbid_undo = True  # what local search does by default with this selector, as the authors' code
+
+    def __init__(
+        self,
+        policy: str | Path | Policy | None = None,
+        sample: bool = True,
+        device: str = "cpu",
+        engine: str = "auto",
+        registry: Registry | None = None,
+    ) -> None:
+        self.policy = find_policy(policy, registry)
+        self.sample = sample
+        self.name = f"{'l2s' if sample else 'l2s-greedy'}:{self.policy.name}"
+        self._scorer = Scorer(self.policy.config, self.policy.weights, device, engine)
+        self.compiled: CompiledSelector | None = None
+        if device == "cpu" and engine != "fused":
+            parameters = self._scorer.compiled.parameters
+            self.compiled = CompiledSelector(self.name, _score, sample=sample, parameters=parameters)
+
+    def check_neighbourhood(self, neighbourhood: str) -> None:
+        """Raise when the policy does not know these moves; hosts ask before they start."""
+        self.policy.check_neighbourhood(neighbourhood)
+
+    def score_moves(self, state: StateView, moves: Moves) -> NDArray[np.float32]:
+        """The score of each move; only differences between them mean something."""
+        return self._scorer.scores(state, moves.u, moves.v)
+
+    def score_batch(self, states: Sequence[StateView], moves: Sequence[Moves]) -> list[NDArray[np.float32]]:
+        """The scores of the moves of each state; all states go through the network together."""
+        return self._scorer.scores_batch(states, [(m.u, m.v) for m in moves])
+
+    def select(self, state: StateView, moves: Moves, rng: np.random.Generator) -> int:
+        """One of the moves, for loops other than those of this project."""
+        scores = self.score_moves(state, moves).astype(np.float64)
+        if not self.sample:
+            return int(scores.argmax())
+        cumulative = np.exp(scores - scores.max()).cumsum()
+        row = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
+        return min(int(row), len(scores) - 1)
+
+
+def create(policy: str | None = None) -> L2SSelector:
+    """The selector `l2s`, or `l2s:NAME_OR_FILE`: samples, as in the paper."""
+    return L2SSelector(policy)
+
+
+def create_greedy(policy: str | None = None) -> L2SSelector:
+    """The selector `l2s-greedy`, or `l2s-greedy:NAME_OR_FILE`: takes the best."""
+    return L2SSelector(policy, sample=False)
