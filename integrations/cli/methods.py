@@ -27,7 +27,7 @@ class Settings:
     workers: int | None = None
     population: int | None = None
     gear: str | None = None
-    forbid_undo: bool = False
+    forbid_undo: bool | None = None
     listener: Listener | None = None
 
     def given(self, *names: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Method(NamedTuple):
 
 
 _LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})
-_SEARCH = _LIMITS | {"init", "warm_start", "selector", "neighbourhood", "gear"}
+_SEARCH = _LIMITS | {"init", "warm_start", "selector", "policy", "neighbourhood", "gear"}
 
 METHODS = {
     "tabu": Method(tabu, _SEARCH | {"workers", "population"}),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from l2s_plugin.instance import Instance
 
 DEFAULT_SECONDS = 10.0
+LEARNED = ("l2s", "l2s-greedy")  # the selectors that follow a policy
 _FOREVER = 2**60  # more steps than anybody can wait for, and still a number of 64 bits
 
 
@@ -33,6 +34,7 @@ class Request:
     instance: str
     method: str
     selector: str | None
+    policy: str | None
     neighbourhood: str | None
     init: str | None
     warm_start: str | None
@@ -43,13 +45,18 @@ class Request:
     workers: int | None
     population: int | None
     gear: str | None
-    forbid_undo: bool
+    forbid_undo: bool | None
     seed: int
     output: str | None
     gantt: str | None
     history: str | None
     as_json: bool
     quiet: bool
+
+    @property
+    def selector_and_policy(self) -> str | None:
+        """The selector as Python programs name it: `l2s:POLICY`."""
+        return self.selector if self.policy is None else f"{self.selector or LEARNED[0]}:{self.policy}"
 
     @property
     def seconds(self) -> float | None:
@@ -82,6 +89,7 @@ class Request:
     help="tabu: a population of tabu searches; local-search: one trajectory; dispatch: a dispatching rule alone.",
 )
 @click.option("--selector", metavar="NAME", help="Picks the moves; estimate (tabu), best-improvement (local-search).")
+@click.option("--policy", metavar="NAME|FILE", help="The policy that a learned selector follows; implies l2s.")
 @click.option("--neighbourhood", metavar="NAME", help="Lists the moves; n6 (tabu), n5 (local-search).")
 @click.option("--init", metavar="RULE", help="Dispatching rule of the first schedule; fdd/mwkr unless given.")
 @click.option("--warm-start", metavar="SCHEDULE.json", help="Begin with this schedule instead; it is verified.")
@@ -101,7 +109,9 @@ class Request:
     "--population", type=click.IntRange(1), metavar="N", help="Schedules to recombine (tabu); 1: a single run."
 )
 @click.option("--gear", type=click.Choice(["compiled", "python"]), help="How a single run is executed; best available.")
-@click.option("--forbid-undo", is_flag=True, help="Never undo the last move at once (local-search).")
+@click.option(
+    "--forbid-undo", is_flag=True, default=None, help="Never undo the last move at once (local-search); l2s never does."
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
 @click.option("--output", metavar="SCHEDULE.json", help="Write the schedule; - prints it.")
 @click.option("--gantt", metavar="FILE.png|svg", help="Draw the schedule.")
@@ -140,6 +150,8 @@ def check_options(ctx: click.Context, request: Request) -> None:
         if known and request.method not in known:
             other = " or ".join(known)
             raise click.UsageError(f"{option} does not go with --method {request.method}, only with {other}", ctx)
+    if request.policy is not None and request.selector not in (None, *LEARNED):
+        raise click.UsageError(f"--policy goes with the selectors {' and '.join(LEARNED)} only", ctx)
     if request.warm_start and request.init:
         raise click.UsageError("--warm-start and --init both say where to begin; choose one", ctx)
     if request.warm_start == request.instance == "-":
@@ -189,12 +201,12 @@ def run(instance: Instance, request: Request, stop: stops.Stop) -> Result:
             seed=request.seed,
             stop=stop,
             initial=Schedule.load(instance, request.warm_start) if request.warm_start else request.init,
-            selector=request.selector,
+            selector=request.selector_and_policy,
             neighbourhood=request.neighbourhood,
             workers=request.workers,
             population=request.population,
             gear=request.gear,
-            forbid_undo=request.forbid_undo,
+            forbid_undo=request.forbid_undo or None,  # not asked for: as the selector likes it
             listener=listener,
         )
         return METHODS[request.method].run(instance, settings)
@@ -231,7 +243,8 @@ def reproduce(ctx: click.Context, request: Request, result: Result) -> str:
 
 
 _CHOICES = {
-    "method", "selector", "neighbourhood", "init", "warm_start", "workers", "population", "gear", "forbid_undo",
+    "method", "selector", "policy", "neighbourhood", "init", "warm_start",
+    "workers", "population", "gear", "forbid_undo",
 }  # fmt: skip
 
 
