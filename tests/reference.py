@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,17 @@ from l2s_plugin.instance import Instance
 
 FOLDER = Path(__file__).parents[2] / "shared" / "reference"
 GOLDEN = FOLDER / "l2s_golden_10x10.npz"
+AUTHORS = FOLDER / "l2s_authors_10x10.pth"
+NORMALISATIONS = ("batch", "running")
 
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One state: instance, machine orders, times, candidate moves."""
+    """One state: instance, machine orders, times, candidate moves.
+
+    `scores` of the moves and `graph_embedding` (256, TPM : CAM) of the authors' network are for each of the two
+    normalisations, "batch" and "running".
+    """
 
     name: str
     instance: Instance
@@ -25,6 +32,20 @@ class GoldenCase:
     lst: np.ndarray
     makespan: int
     moves: np.ndarray
+    scores: dict[str, np.ndarray]
+    graph_embedding: dict[str, np.ndarray]
+
+
+def golden_policy(normalisation: str) -> tuple[Any, dict[str, Any]]:
+    """Architecture and weights of the authors' network for 10x10; skips the test that asks where they are absent."""
+    torch = pytest.importorskip("torch")
+    if not AUTHORS.exists():
+        pytest.skip("reference data is not here")
+    from l2s_plugin.policy.authors import map_authors_keys
+    from l2s_plugin.policy.config import PolicyConfig
+
+    weights = torch.load(AUTHORS, map_location="cpu", weights_only=True)
+    return PolicyConfig(action_width=128, normalisation=normalisation), map_authors_keys(weights)
 
 
 def golden_cases() -> list:
@@ -45,6 +66,10 @@ def golden_cases() -> list:
                     lst=data[f"{name}/lst"],
                     makespan=int(data[f"{name}/makespan"]),
                     moves=data[f"{name}/moves_excluding_last_undo"],
+                    scores={mode: data[f"{name}/scores_{mode}_statistics"] for mode in NORMALISATIONS},
+                    graph_embedding={
+                        mode: data[f"{name}/graph_embedding_{mode}_statistics"] for mode in NORMALISATIONS
+                    },
                 )
             )
     return cases

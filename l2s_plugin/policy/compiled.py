@@ -23,7 +23,7 @@ ENGINES = ("auto", "compiled", "fused")
 class CompiledNetwork:
     """The network as one float32 array of weights and work space, for `l2s_plugin.kernels.policy`.
 
-    One array belongs to one thread: searches that run side by side take one each from `parameters`.
+    One array belongs to one thread at a time: searches that run side by side take one each from `parameters`.
     """
 
     def __init__(self, config: PolicyConfig, weights: Mapping[str, Any]) -> None:
@@ -46,9 +46,7 @@ class CompiledNetwork:
         for weight, bias in zip(folded.cam_weight, folded.cam_bias, strict=True):
             pieces += (weight, np.zeros(weight.shape[1]), bias)
         self._weights = np.concatenate([_whole_lines(piece) for piece in pieces])
-        self._work = np.zeros(0, np.float32)
-        self._room = 0  # operations that the work space is large enough for
-        self._scores = np.zeros(64)
+        self._idle: list[tuple[int, Scores]] = []  # work spaces, and for how many operations each is large enough
 
     def parameters(self, instance: Instance) -> Scores:
         """A fresh array for searches on `instance` (see `CompiledSelector.parameters`)."""
@@ -65,14 +63,22 @@ class CompiledNetwork:
         return array
 
     def scores(self, state: State, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> Scores:
-        """Score of every move (u, v), in the work space of this object."""
-        n, count = len(state.order), len(u)
-        if self._room < n:
-            self._work, self._room = self._allocate(n), n
-        if len(self._scores) < count:
-            self._scores = np.zeros(2 * count)
-        score_pairs(state, u, v, count, self._work, self._scores)
-        return self._scores[:count].astype(np.float32)
+        """Score of every move (u, v); threads may call this at the same time."""
+        n = len(state.order)
+        if u.shape != v.shape or u.ndim != 1:
+            raise L2SError(f"moves must be two arrays of the same length, got shapes {u.shape} and {v.shape}")
+        if max(u.max(initial=0), v.max(initial=0)) >= n:
+            raise L2SError(f"moves must be pairs of operations from 0 to {n - 1}")
+        try:
+            room, work = self._idle.pop()
+        except IndexError:
+            room = -1
+        if room < n:
+            room, work = n, self._allocate(n)
+        scores = np.empty(len(u))
+        score_pairs(state, u, v, len(u), work, scores)
+        self._idle.append((room, work))
+        return scores.astype(np.float32)
 
 
 class Scorer:

@@ -1,0 +1,149 @@
+"""The compiled forward pass gives the reference network's scores, and keeps to its own memory."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from l2s_plugin.errors import L2SError
+from l2s_plugin.generate import taillard
+from l2s_plugin.kernels.matmul import product
+from l2s_plugin.kernels.state import new_state, set_order
+from l2s_plugin.kernels.view import StateView
+from l2s_plugin.policy.compiled import CompiledNetwork, Scorer
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.schedule import Schedule
+from tests.policies import random_weights
+from tests.reference import NORMALISATIONS, golden_cases, golden_policy
+
+torch = pytest.importorskip("torch")
+
+from tests.l2s_plugin.policy.networks import (  # noqa: E402
+    Moves,
+    State,
+    assert_close,
+    batches,
+    configs,
+    reference,
+    reference_scores,
+)
+
+SMALL = PolicyConfig(width=8, layers=2, action_width=8, action_layers=1)
+
+
+def state_of(schedule: Schedule) -> State:
+    state = new_state(schedule.instance, 0)
+    set_order(state, schedule.linear_order.astype(np.uint32))
+    return state
+
+
+@settings(deadline=None, max_examples=100)
+@given(configs(), batches(), st.integers(0, 100))
+def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Moves]], seed: int) -> None:
+    states, moves = ([row[k] for row in batch] for k in (0, 1))
+    network, weights = reference(config, seed)
+    scorer = Scorer(config, weights, engine="compiled")
+    assert_close(scorer.scores_batch(states, moves), reference_scores(network, states, moves))
+
+
+@pytest.mark.parametrize("normalisation", NORMALISATIONS)
+@pytest.mark.parametrize("case", golden_cases(), ids=lambda case: case.name)
+def test_reproduces_the_golden_scores(case, normalisation: str) -> None:
+    config, weights = golden_policy(normalisation)
+    state = state_of(Schedule.from_machine_orders(case.instance, case.machine_orders))
+    scores = Scorer(config, weights, engine="compiled").scores(state, *case.moves.T)
+    np.testing.assert_allclose(scores, case.scores[normalisation], rtol=1e-5)
+
+
+def test_a_larger_instance_than_before_and_a_smaller_one_get_the_right_work_space() -> None:
+    """Two networks that have seen nothing else must say the same."""
+    weights = random_weights(SMALL)
+    network = CompiledNetwork(SMALL, weights)
+    for n_jobs, n_machines in ((3, 2), (20, 5), (2, 2)):
+        instance = taillard(n_jobs, n_machines, 1, 2)
+        state = state_of(Schedule.from_linear_order(instance, np.arange(instance.n_operations)))
+        pairs = np.arange(instance.n_operations, dtype=np.uint32), np.zeros(instance.n_operations, np.uint32)
+        np.testing.assert_array_equal(
+            network.scores(state, *pairs), CompiledNetwork(SMALL, weights).scores(state, *pairs)
+        )
+
+
+def test_threads_share_a_network() -> None:
+    instance = taillard(30, 10, 1, 2)
+    states = [state_of(Schedule.from_linear_order(instance, np.arange(300))) for _ in range(8)]
+    network = CompiledNetwork(SMALL, random_weights(SMALL))
+    u, v = np.arange(0, 100, dtype=np.uint32), np.arange(100, 200, dtype=np.uint32)
+    expected = network.scores(states[0], u, v)
+    with ThreadPoolExecutor(4) as pool:
+        for scores in pool.map(lambda state: network.scores(state, u, v), states * 10):
+            np.testing.assert_array_equal(scores, expected)
+
+
+def test_engines_behind_one_interface() -> None:
+    """A view, a kernel state and a schedule get the same scores, whatever the engine."""
+    instance = taillard(6, 5, 1, 2)
+    schedule = Schedule.from_linear_order(instance, np.arange(30))
+    state = state_of(schedule)
+    weights = random_weights(SMALL)
+    auto, fused = Scorer(SMALL, weights), Scorer(SMALL, weights, engine="fused")
+    u, v = [0, 5, 10], [6, 12, 3]
+    expected = auto.scores(state, u, v)
+    assert expected.dtype == np.float32
+    assert len(auto.scores(state, [], [])) == 0
+    for scores in (
+        auto.scores(StateView(instance, state), u, v),
+        auto.scores_batch([state, schedule], [([], []), (u, v)])[1],
+        fused.scores(state, u, v),
+        fused.scores(StateView(instance, state), u, v),
+    ):
+        np.testing.assert_allclose(scores, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"engine": "gpu"}, "unknown policy engine 'gpu'"),
+        ({"engine": "compiled", "device": "cuda"}, "runs on the cpu"),
+    ],
+)
+def test_a_wrong_engine_is_one_clear_line(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(L2SError, match=message):
+        Scorer(SMALL, random_weights(SMALL), **arguments)
+
+
+def test_bad_weights_and_moves_are_one_clear_line() -> None:
+    weights = random_weights(SMALL)
+    name = "action.layers.0.bias"
+    for value, message in (
+        (weights[name][:-1], "has shape"),
+        (np.full_like(weights[name], np.nan), "not finite"),
+        (None, "lack 'action.layers.0.bias'"),
+    ):
+        broken = {**weights, name: value}
+        if value is None:
+            del broken[name]
+        with pytest.raises(L2SError, match=message):
+            Scorer(SMALL, broken)
+    state = state_of(Schedule.from_linear_order(taillard(2, 2, 1, 2), np.arange(4)))
+    scorer = Scorer(SMALL, weights, engine="compiled")
+    with pytest.raises(L2SError, match="operations from 0 to 3"):
+        scorer.scores(state, [0], [4])
+    with pytest.raises(L2SError, match="same length"):
+        scorer.scores(state, [0], [1, 2])
+    with pytest.raises(L2SError, match="moves for 1"):
+        scorer.scores_batch([state, state], [([0], [1])])
+
+
+@given(st.integers(1, 70), st.integers(1, 40), st.integers(1, 70))
+@settings(deadline=None, max_examples=100)
+def test_products_of_every_shape(n: int, k: int, m: int) -> None:
+    """Tiles, overlapping tiles at the edges, and matrices smaller than a tile."""
+    rng = np.random.default_rng(n * k * m)
+    a, b, start = (rng.random(shape, np.float32) for shape in ((n, k), (k, m), (m,)))
+    out = np.full((n, m), np.nan, np.float32)
+    product(a, b, start, out)
+    np.testing.assert_allclose(out, a @ b + start, rtol=1e-4)

@@ -1,0 +1,164 @@
+"""The readable network reproduces the authors' code, and its architecture says what it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
+from l2s_plugin.policy.authors import map_authors_keys
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.graph import batch_graphs, graph_of, graph_of_arrays
+from l2s_plugin.schedule import Schedule
+from tests.policies import random_weights
+from tests.reference import NORMALISATIONS, golden_cases, golden_policy
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+from l2s_plugin.policy.network import PolicyNetwork, arcs_of  # noqa: E402
+from tests.l2s_plugin.policy.networks import (  # noqa: E402
+    Moves,
+    State,
+    assert_close,
+    batches,
+    configs,
+    reference,
+    reference_scores,
+)
+
+TINY = Instance.from_jobs([[(0, 3), (1, 2)], [(1, 4)]])
+
+
+@pytest.fixture(params=NORMALISATIONS)
+def authors(request: pytest.FixtureRequest) -> PolicyNetwork:
+    """The network with the authors' weights."""
+    config, weights = golden_policy(request.param)
+    network = PolicyNetwork(config)
+    network.load_state_dict(weights)
+    return network.eval()
+
+
+@pytest.mark.parametrize("case", golden_cases(), ids=lambda case: case.name)
+def test_reproduces_scores_and_graph_embeddings_of_the_authors_code(case, authors: PolicyNetwork) -> None:
+    normalisation = authors.config.normalisation
+    schedule = Schedule.from_machine_orders(case.instance, case.machine_orders)
+    batch = batch_graphs([schedule], [case.moves.T])
+    with torch.no_grad():
+        np.testing.assert_allclose(authors(batch), case.scores[normalisation], rtol=1e-5)
+        embedding = case.graph_embedding[normalisation]
+        np.testing.assert_allclose(authors.embed(batch)[1][0], embedding, atol=1e-5 * np.abs(embedding).max())
+
+
+@settings(deadline=None, max_examples=30)
+@given(configs(), batches())
+def test_a_batch_gives_every_state_the_scores_it_gets_alone(
+    config: PolicyConfig, batch: list[tuple[State, Moves]]
+) -> None:
+    network, _ = reference(config, 0)
+    states, moves = ([row[k] for row in batch] for k in (0, 1))
+    alone = [reference_scores(network, [state], [pairs])[0] for state, pairs in batch]
+    assert_close(reference_scores(network, states, moves), alone)
+
+
+@settings(deadline=None, max_examples=20)
+@given(batches())
+def test_probabilities_of_the_candidates_of_each_state_sum_to_one(batch: list[tuple[State, Moves]]) -> None:
+    network, _ = reference(PolicyConfig(width=4, layers=2, action_width=3, action_layers=1), 0)
+    graphs = batch_graphs([state for state, _ in batch], [moves for _, moves in batch])
+    with torch.no_grad():
+        rows = graphs.split(network.log_probabilities(graphs).exp().numpy())
+    for row, (_, (u, _)) in zip(rows, batch, strict=True):
+        assert len(row) == len(u)
+        assert len(u) == 0 or row.sum() == pytest.approx(1)
+
+
+def test_in_training_statistics_are_those_of_the_whole_batch_and_are_gathered() -> None:
+    config = PolicyConfig(width=4, layers=1, embedding="tpm", action_width=3, action_layers=1)
+    network, _ = reference(config, 0)
+    schedules = [Schedule.from_linear_order(TINY, order) for order in ([0, 1, 2], [2, 0, 1])]
+    before = network.tpm.layers[0].norm.running_mean.clone()
+    batch = batch_graphs(schedules, [([1], [2])] * 2)
+    alone = network(batch)
+    together = network.train()(batch)
+    assert not torch.allclose(alone, together)
+    assert not torch.allclose(before, network.tpm.layers[0].norm.running_mean)
+    together.sum().backward()
+    assert all(parameter.grad is not None for parameter in network.parameters())
+
+
+def test_arcs_and_features_of_a_small_graph() -> None:
+    """Node 0 is the dummy start, 4 the dummy end; operation 2 comes before operation 1 on machine 1."""
+    batch = batch_graphs([Schedule.from_linear_order(TINY, [2, 0, 1])], [([2], [1])])
+    job_arcs, machine_arcs = ({tuple(arc) for arc in arcs.T.tolist()} for arcs in arcs_of(batch))
+    assert job_arcs == {(0, 1), (1, 2), (0, 3), (2, 4), (3, 4)}
+    assert machine_arcs == {(3, 2)}
+    expected = [[0, 0, 0], [3, 0, 1], [2, 4, 4], [4, 0, 0], [0, 6, 6]]
+    np.testing.assert_allclose(batch.features, expected / np.array([99, 1000, 1000]), rtol=1e-6)
+    assert (batch.u.tolist(), batch.v.tolist()) == ([3], [2])
+
+
+def test_scaled_features_do_not_depend_on_the_unit_of_time() -> None:
+    minutes = Schedule.from_linear_order(TINY, [2, 0, 1])
+    seconds = Instance(TINY.duration * 60, TINY.machine, TINY.job_offset, 2)
+    rows = [
+        batch_graphs([schedule], [([], [])], "scaled").features
+        for schedule in (minutes, Schedule.from_linear_order(seconds, [2, 0, 1]))
+    ]
+    np.testing.assert_allclose(rows[0], rows[1], rtol=1e-6)
+    assert rows[0][:, 0].max() == pytest.approx(1)
+
+
+@settings(deadline=None, max_examples=20)
+@given(batches())
+def test_a_graph_is_the_same_from_a_state_and_from_arrays(batch: list[tuple[State, Moves]]) -> None:
+    for state, _ in batch:
+        graph = graph_of(state)
+        offset = np.append(0, state.job_last + 1)
+        n_machines = int(state.machine.max()) + 1
+        instance = Instance(graph.duration, state.machine[:-1], offset, n_machines)
+        for row, other in zip(graph, graph_of_arrays(instance, *graph[3:6]), strict=True):
+            np.testing.assert_array_equal(row, other)
+
+
+@given(st.sampled_from(["tpm", "cam", "both"]), st.sampled_from([1, 2]))
+def test_names_and_shapes_of_the_weights(embedding: str, heads: int) -> None:
+    config = PolicyConfig(width=6, layers=2, heads=heads, embedding=embedding, action_width=5, action_layers=2)
+    shapes = {name: tuple(value.shape) for name, value in PolicyNetwork(config).state_dict().items()}
+    assert shapes == {name: value.shape for name, value in random_weights(config).items()}
+
+
+def test_a_config_survives_its_json_form() -> None:
+    config = PolicyConfig(width=12, heads=3, embedding="cam", features="scaled")
+    assert PolicyConfig.from_dict(config.to_dict()) == config
+    assert PolicyConfig.from_dict({}) == PolicyConfig()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"widht": 64}, "did you mean width"),
+        ({"width": 0}, "policy width must be a whole number from 1 to 4096, got 0"),
+        ({"layers": 2.0}, "policy layers must be a whole number"),
+        ({"heads": True}, "policy heads must be a whole number"),
+        ({"width": 10, "heads": 4}, "not a multiple"),
+        ({"embedding": "gin"}, "policy embedding must be both or tpm or cam, got 'gin'"),
+        ({"features": None}, "policy features must be paper or scaled"),
+        ([1], "must be an object"),
+    ],
+)
+def test_a_wrong_config_is_one_clear_line(data, message: str) -> None:
+    with pytest.raises(L2SError, match=message) as caught:
+        PolicyConfig.from_dict(data)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["embedding_gin.GIN_layers.0.nn.2.weight", "policy.0.1.weight", "tpm.layers.0", ""])
+def test_weights_of_other_networks_are_refused(name: str) -> None:
+    with pytest.raises(L2SError, match="not one of the paper's network"):
+        map_authors_keys({name: 0})
+    with pytest.raises(L2SError, match="must be 0"):
+        map_authors_keys({"embedding_gin.GIN_layers.0.eps": np.ones(1)})
