@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 # places in Record.counters
-STEP, BEST, BEST_STEP, EVENTS, STORED, CULPRIT = range(6)
+STEP, BEST, BEST_STEP, EVENTS, STORED, RESTARTED, CULPRIT = range(7)
 
 # why the loop returned
 BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE = range(8)
@@ -209,7 +209,24 @@ def restart(state, record):
     for i in range(state.order.shape[0]):
         state.saved[i] = record.recent[row, i]
     set_order(state, state.saved)
+    record.counters[STEP] += 1
+    record.counters[RESTARTED] = 1
     return True
+
+
+@kernel
+def leave_the_old_way(moves, count, row, record, rng):
+    """The row to take: any admissible one right after a restart, for the selector would go the same way again."""
+    if record.counters[RESTARTED] == 0:
+        return row
+    record.counters[RESTARTED] = 0
+    seen = 0
+    for other in range(count):
+        if moves.admissible[other]:
+            seen += 1
+            if integer(rng, seen) == 0:
+                row = other
+    return row
 
 
 @kernel
@@ -275,8 +292,8 @@ def search_steps(state, moves, record, rules, neighbourhood, score, parameters, 
             row = pick(moves, count, record.scores, rules.sample, state.rng)
             if row == -2:
                 return BAD_SCORE
+            row = leave_the_old_way(moves, count, row, record, state.rng)
             if row < 0 and restart(state, record):
-                counters[STEP] += 1
                 continue
         if row < 0:
             if rules.wait:

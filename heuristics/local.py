@@ -49,7 +49,8 @@ def local_search(
     """Improve a schedule move by move, whatever move the selector picks.
 
     A selector that refuses all moves (as `best-improvement` does in a local optimum) makes the search restart from
-    one of the `recent` latest schedules. A schedule without moves ends it.
+    one of the `recent` latest schedules, with a random move first: the selector would only go the same way again. A
+    schedule without moves ends it.
 
     Parameters
     ----------
@@ -64,8 +65,8 @@ def local_search(
     initial
         A dispatching rule, a schedule, or a result.
     forbid_undo
-        Leave out the move that undoes the last one. None leaves it to the selector: the learned ones want it, as
-        the paper's authors do for their policy, the rules do not.
+        Leave out the move that undoes the last one, as the paper's authors do. None leaves it to the selector: the
+        learned ones and the paper's rules want it.
     recent
         How many schedules to remember for restarts; 0 ends the search instead.
     annealing

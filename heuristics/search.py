@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics import kernels
-from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, STORED, Record, Rules
+from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, RESTARTED, STEP, STORED, Record, Rules
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.critical_path import find_critical_path
@@ -110,7 +110,7 @@ class Search:
         self.record = Record(
             forbidden=np.zeros(table, np.int64),
             best_order=np.zeros(n, np.uint32),
-            counters=np.zeros(6, np.int64),
+            counters=np.zeros(7, np.int64),
             events=np.zeros((_EVENT_ROWS, 2), np.int64),
             recent=np.zeros((memory.recent, n), np.uint32),
             scores=np.zeros(len(self.moves.u), np.float64),
@@ -149,8 +149,7 @@ class Search:
         self.record.temperature[0] = self._start_temperature
         counters = self.record.counters
         counters[BEST] = _FOREVER
-        counters[STORED] = 0
-        counters[EVENTS] = 0
+        counters[[STORED, EVENTS, RESTARTED]] = 0
         kernels.note_incumbent(self.state, self.record)
         kernels.store_recent(self.state, self.record)
 
@@ -228,9 +227,10 @@ class Search:
         counters, record = self.record.counters, self.record
         if row == -2:
             return kernels.BAD_SCORE
-        if row < 0 and self.has_admissible and kernels.restart(self.state, record):
-            counters[STEP] += 1
-            return None
+        if self.has_admissible:
+            row = int(kernels.leave_the_old_way(self.moves, self._count, row, record, self.state.rng))
+            if row < 0 and kernels.restart(self.state, record):
+                return None
         if row < 0:
             if self.rules.wait:
                 return kernels.REFUSED

@@ -67,15 +67,20 @@ def gantt(
     if path is not None:
         _ending(path)
         check_writable(path)
+    with style():
+        axes = _draw(schedule, by, title)
+        if path is not None:
+            save(axes, path)
+    return axes
+
+
+def style() -> Any:
+    """A context in which everything is drawn alike, on every machine."""
     try:
         import matplotlib
     except ImportError as error:
         raise missing_extra("matplotlib", "plot") from error
-    with matplotlib.rc_context(_STYLE):
-        axes = _draw(schedule, by, title)
-        if path is not None:
-            _save(axes, path)
-    return axes
+    return matplotlib.rc_context(_STYLE)
 
 
 def _ending(path: str | Path) -> str:
@@ -85,7 +90,8 @@ def _ending(path: str | Path) -> str:
     return ending
 
 
-def _save(axes: Axes, path: str | Path) -> None:
+def save(axes: Axes, path: str | Path) -> None:
+    """Write the figure of `axes` to a file, aside first and then renamed."""
     ending = _ending(path)
     buffer = io.BytesIO()
     axes.get_figure().savefig(buffer, format=ending, dpi=_DPI, metadata=_METADATA.get(ending))  # type: ignore[union-attr]

@@ -35,6 +35,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "solve": Command("integrations.cli.solve:solve", "Find a good schedule for an instance."),
+    "bench": Command("integrations.cli.bench:bench", "Compare methods on sets of instances."),
     "check": Command("integrations.cli.check:check", "Verify a schedule, independently of how it was found."),
     "instances": Command("integrations.cli.instances:instances", "List the benchmark instances by name."),
     "generate": Command("integrations.cli.instances:generate", "Make random instances, reproducibly."),

@@ -58,6 +58,8 @@ class CompiledSelector:
         but above the smallest, which is all that a rule that takes the smallest needs.
     sample
         False: take the highest score, ties at random. True: sample from softmax(scores).
+    forbid_undo
+        Whether local search leaves out the move that undoes the last one, unless it is told otherwise.
     parameters
         Called once per run; what it returns is passed to `score` (weights of a policy, scales, ...).
     """
@@ -66,4 +68,5 @@ class CompiledSelector:
     score: Any
     values: Literal["estimate", "exact", "smallest"] = "estimate"
     sample: bool = False
+    forbid_undo: bool = False
     parameters: Callable[[Instance], Parameters] = no_parameters

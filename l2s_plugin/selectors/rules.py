@@ -1,4 +1,8 @@
-"""The hand-made rules, all compiled."""
+"""The hand-made rules, all compiled.
+
+In local search the rules of the paper leave out the undo of the last move, as the environment of its authors does
+(without that, `greedy` goes back and forth between two schedules).
+"""
 
 from __future__ import annotations
 
@@ -46,17 +50,17 @@ def estimate() -> CompiledSelector:
 
 def greedy() -> CompiledSelector:
     """Take the move with the smallest exact makespan, better or not (paper, appendix D: GD)."""
-    return CompiledSelector("greedy", _smallest_value, values="exact")
+    return CompiledSelector("greedy", _smallest_value, values="exact", forbid_undo=True)
 
 
 def best_improvement() -> CompiledSelector:
     """Take the best move that lowers the makespan, or none (paper, appendix D: BI)."""
-    return CompiledSelector("best-improvement", _best_improving, values="exact")
+    return CompiledSelector("best-improvement", _best_improving, values="exact", forbid_undo=True)
 
 
 def first_improvement() -> CompiledSelector:
     """Take the first move that lowers the makespan, or none (paper, appendix D: FI)."""
-    return CompiledSelector("first-improvement", _first_improving, values="exact")
+    return CompiledSelector("first-improvement", _first_improving, values="exact", forbid_undo=True)
 
 
 def random() -> CompiledSelector:
@@ -78,4 +82,4 @@ def boltzmann(temperature: str | float = 0.5) -> CompiledSelector:
         return np.array([1 / (scale * mean)], np.float32)
 
     name = "boltzmann" if scale == 0.5 else f"boltzmann:{scale:g}"
-    return CompiledSelector(name, _boltzmann, sample=True, parameters=parameters)
+    return CompiledSelector(name, _boltzmann, sample=True, forbid_undo=True, parameters=parameters)

@@ -1,0 +1,53 @@
+"""From the words of a user to groups of instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from glob import glob
+from pathlib import Path
+
+from l2s_plugin.data import benchmark_info, benchmark_names, benchmark_sets
+from l2s_plugin.errors import L2SError, unknown_name
+
+PAPER = "paper"
+
+
+def groups(words: Sequence[str]) -> dict[str, list[str]]:
+    """Instances by group, in the order asked for.
+
+    A word is a set (`ta`), a group (`ta:15x15`), `paper` (the 26 groups of the paper's Table 1), a benchmark name, or
+    a file, folder or glob pattern of instance files (all in one group named after the word).
+    """
+    chosen: dict[str, list[str]] = {}
+    for word in words:
+        for group, names in _expand(word).items():
+            members = chosen.setdefault(group, [])
+            members.extend(name for name in names if name not in members)
+    return chosen
+
+
+def _expand(word: str) -> dict[str, list[str]]:
+    sets = benchmark_sets()
+    if word == PAPER:
+        return {group: names for group, names in sets.items() if "-" in group}
+    key = word.replace(":", "-", 1)
+    if key in sets:
+        wanted = (group for group in sets if group == key or group.startswith(f"{key}-"))
+        return {group: sets[group] for group in wanted if "-" in group}
+    if word in benchmark_names():
+        return {benchmark_info(word).group: [word]}
+    files = _files(word)
+    if files:
+        return {word: files}
+    known = [PAPER, *sets, *benchmark_names()]
+    raise unknown_name("set or instance", word, [name.replace("-", ":", 1) for name in known], ", and no such file")
+
+
+def _files(word: str) -> list[str]:
+    path = Path(word)
+    if path.is_dir():
+        found = sorted(str(file) for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        if not found:
+            raise L2SError(f"{word}: the folder holds no files")
+        return found
+    return [str(path)] if path.is_file() else sorted(glob(word))

@@ -1,0 +1,176 @@
+"""`l2s bench`: methods, selectors and neighbourhoods against each other on sets of instances."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from l2s_plugin.errors import L2SError
+from l2s_plugin.files import write_text
+
+if TYPE_CHECKING:
+    from integrations.bench.cells import Configuration
+    from integrations.bench.report import Row
+
+QUICK = ("ft", "la:10x10", "ta:15x15")
+QUICK_STEPS = "500,5000"
+
+
+@click.command()
+@click.argument("sets", nargs=-1, metavar="[SET|INSTANCE]...")
+@click.option("--method", "methods", multiple=True, help="How to solve; may be given several times.  [default: tabu]")
+@click.option("--selector", "selectors", multiple=True, metavar="NAME", help="Move selector; several times.")
+@click.option(
+    "--policy", "policies", multiple=True, metavar="NAME|FILE", help="Policy of the learned selector; several."
+)
+@click.option("--neighbourhood", "neighbourhoods", multiple=True, metavar="NAME", help="Neighbourhood; several times.")
+@click.option("--init", "inits", multiple=True, metavar="RULE", help="Dispatching rule of the first schedule; several.")
+@click.option("--steps", metavar="N,N,...", help="Milestones in steps; one run to the largest serves all.")
+@click.option("--time-limit", type=float, metavar="S", help="Seconds for each run, instead of steps.  [default: 10]")
+@click.option("--population", type=click.IntRange(1), help="For tabu: 1 follows a single trajectory.")
+@click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Runs per instance, seeds 1 to N.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Runs side by side, a core each.")
+@click.option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Keep results; run again to resume.")
+@click.option("--quick", is_flag=True, help="A meaningful table in about a minute.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def bench(
+    sets: tuple[str, ...],
+    methods: tuple[str, ...],
+    selectors: tuple[str, ...],
+    policies: tuple[str, ...],
+    neighbourhoods: tuple[str, ...],
+    inits: tuple[str, ...],
+    steps: str | None,
+    time_limit: float | None,
+    population: int | None,
+    seeds: int,
+    workers: int,
+    output: Path | None,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Compare methods on sets of instances.
+
+    A SET is ft, la, abz, orb, swv, yn or ta, a group of one such as ta:15x15, or paper for all 26 groups of the paper's
+    Table 1; an INSTANCE a benchmark name, a file, a folder or a pattern. Every combination of the methods, selectors,
+    neighbourhoods and rules given is run. Gaps are to the best known makespan, in percent, with the standard error of
+    the mean over all runs of a group.
+
+    \b
+    l2s bench ta:15x15 la --method local-search --selector greedy --selector boltzmann --steps 500,5000
+    """
+    from integrations.bench import report
+    from integrations.bench.cells import Cell
+    from integrations.bench.run import run
+    from integrations.bench.sets import groups
+    from integrations.bench.store import Store
+
+    if quick:
+        if sets or steps or time_limit or methods or selectors:
+            raise L2SError("--quick has its own sets, methods and limits; leave them out")
+        sets, steps = QUICK, QUICK_STEPS
+    if not sets:
+        raise L2SError("which instances? for example: l2s bench ta:15x15, or l2s bench --quick")
+    milestones = _milestones(steps)
+    if milestones and time_limit is not None:
+        raise L2SError("--steps and --time-limit exclude each other")
+    if not milestones and time_limit is None:
+        time_limit = 10.0
+    chosen = groups(sets)
+    configurations = _quick() if quick else _combine(methods, selectors, policies, neighbourhoods, inits, population)
+    cells = [
+        Cell(name, group, configuration, seed, max(milestones) if milestones else None, time_limit)
+        for group, names in chosen.items()
+        for configuration in configurations
+        for name in names
+        for seed in range(1, seeds + 1)
+    ]
+    store = Store(output)
+    finished = run(cells, store, workers, _progress)
+    rows = [store.rows[cell.key] for cell in cells if cell.key in store.rows]
+    table = report.by_group(report.summarise(rows, milestones) + report.published(chosen), chosen)
+    if output is not None:
+        _write(output, rows, table, chosen, "steps" if milestones else "seconds")
+    if as_json:
+        click.echo(json.dumps({"command": sys.argv[1:], "finished": finished, "table": table, "cells": rows}))
+    else:
+        click.echo(report.markdown(table, chosen) if table else "nothing finished")
+        if output is not None:
+            click.echo(f"\nwrote {output}/results.md, results.csv, results.json and anytime.png", err=True)
+    if not finished:
+        click.echo("interrupted; run the same command again to resume" if output else "interrupted", err=True)
+
+
+def _milestones(text: str | None) -> list[int]:
+    if text is None:
+        return []
+    words = text.split(",")
+    if not all(word.strip().isdigit() and int(word) > 0 for word in words):
+        raise L2SError(f"--steps takes positive whole numbers separated by commas, got {text!r}")
+    return sorted({int(word) for word in words})
+
+
+def _combine(
+    methods: tuple[str, ...],
+    selectors: tuple[str, ...],
+    policies: tuple[str, ...],
+    neighbourhoods: tuple[str, ...],
+    inits: tuple[str, ...],
+    population: int | None,
+) -> list[Configuration]:
+    """Every combination, and an error for what a method has no use for."""
+    from integrations.bench.cells import Configuration
+    from integrations.cli.methods import METHODS
+    from l2s_plugin.errors import unknown_name
+
+    chosen = [*selectors, *(f"l2s:{policy}" for policy in policies)]
+    parts = {"selector": chosen, "neighbourhood": neighbourhoods, "init": inits, "population": [population]}
+    configurations = []
+    for method in methods or ("tabu",):
+        if method not in METHODS:
+            raise unknown_name("method", method, METHODS)
+        for name, given in parts.items():
+            if any(given) and name not in METHODS[method].options:
+                raise L2SError(f"--{name} means nothing to --method {method}")
+        for combination in itertools.product(*(given or (None,) for given in parts.values())):
+            configurations.append(Configuration(method, **dict(zip(parts, combination, strict=True))))  # type: ignore[arg-type]
+    return configurations
+
+
+def _quick() -> list[Configuration]:
+    from integrations.bench.cells import Configuration
+
+    return [
+        Configuration("local-search", selector, "n5")
+        for selector in ("greedy", "best-improvement", "first-improvement", "random", "boltzmann")
+    ] + [Configuration("tabu", "estimate", neighbourhood, population=1) for neighbourhood in ("n5", "n6", "n7")]
+
+
+def _progress(done: int, count: int, left: float, row: Row) -> None:
+    """One line that renews itself on a terminal; elsewhere a line for every tenth of the work."""
+    text = f"{done}/{count} runs, about {_duration(left)} left; {row['instance']} {row['label']}: {row['makespan']}"
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[2K{text[:110]}", nl=done == count, err=True)
+    elif done == count or done * 10 // count != (done - 1) * 10 // count:
+        click.echo(text, err=True)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _write(folder: Path, rows: list[Row], table: list[Row], groups: Iterable[str], by: str) -> None:
+    from integrations.bench import report
+    from integrations.bench.plots import anytime
+
+    command = " ".join(["l2s", *sys.argv[1:]])
+    write_text(folder / "results.md", f"`{command}`\n\n{report.markdown(table, groups)}\n")
+    write_text(folder / "results.csv", report.as_csv(table))
+    write_text(folder / "results.json", json.dumps({"command": command, "table": table}, indent=1) + "\n")
+    anytime(rows, by, folder / "anytime.png")
