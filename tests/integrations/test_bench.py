@@ -1,0 +1,123 @@
+"""`l2s bench`: tables that hold, runs that can be killed and resumed."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import l2s_plugin as l2s
+from heuristics import tabu_search
+from integrations.bench import report
+from integrations.bench.sets import groups
+from integrations.bench.store import Store
+from integrations.cli.bench import bench
+from l2s_plugin.data import benchmark_info
+from l2s_plugin.errors import L2SError
+
+
+def run(*words: str):
+    return CliRunner().invoke(bench, words)
+
+
+def test_sets_are_the_papers_groups():
+    assert len(groups(["paper"])) == 26
+    assert sum(len(names) for names in groups(["paper"]).values()) == 162
+    assert groups(["ta:15x15"]) == {"ta-15x15": [f"ta{k:02}" for k in range(1, 11)]}
+    assert list(groups(["ft"])) == ["ft-6x6", "ft-10x10", "ft-20x5"]
+    assert groups(["ft06", "ft10", "ft06"]) == {"ft-6x6": ["ft06"], "ft-10x10": ["ft10"]}
+
+
+def test_files_folders_and_patterns_are_groups(tmp_path):
+    for name in ("ft06", "la01"):
+        l2s.save(l2s.load(name), tmp_path / f"{name}.txt")
+    both = [str(tmp_path / "ft06.txt"), str(tmp_path / "la01.txt")]
+    assert groups([str(tmp_path)]) == {str(tmp_path): both}
+    assert groups([str(tmp_path / "*.txt")]) == {str(tmp_path / "*.txt"): both}
+    result = run(str(tmp_path), "--steps", "20", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["table"][0]["runs"] == 2
+
+
+def test_the_table_says_what_single_runs_say():
+    result = run("ft", "la01", "--method", "tabu", "--population", "1", "--steps", "50,400", "--seeds", "2", "--json")
+    assert result.exit_code == 0, result.output
+    table = {(row["group"], row["budget"]): row for row in json.loads(result.stdout)["table"] if "budget" in row}
+    for name in ("ft06", "ft10", "ft20", "la01"):
+        info = benchmark_info(name)
+        for steps in (50, 400):
+            gaps = [
+                100
+                * (tabu_search(l2s.load(name), stop=l2s.stop.steps(steps), seed=seed).makespan / info.upper_bound - 1)
+                for seed in (1, 2)
+            ]
+            row = table[info.group, f"{steps} steps"]
+            assert row["gap %"] == pytest.approx(np.mean(gaps), abs=0.006)
+            assert row["runs"] == 2
+
+
+def test_published_figures_stand_beside_ours():
+    rows = report.published(["ta-30x20", "my-files"])
+    assert {row["method"]: row["gap %"] for row in rows}["L2S, 5000 steps"] == 12.6
+    assert {row["group"] for row in rows} == {"ta-30x20"}
+    text = run("ft06", "--steps", "5").output
+    assert "L2S, 500 steps" in text
+    assert "paper, Table 1" in text
+
+
+def test_a_killed_run_is_resumed_and_loses_the_cell_in_the_making_only(tmp_path):
+    words = ("ft06", "la01", "--steps", "30", "--seeds", "2", "--output", str(tmp_path), "--json")
+    first = json.loads(run(*words).stdout)
+    cells = tmp_path / "cells.jsonl"
+    lines = cells.read_text().splitlines(keepends=True)
+    assert len(lines) == 4
+    marked = json.loads(lines[0]) | {"makespan": 77}  # would be 55 if it were run again
+    cells.write_text(json.dumps(marked) + "\n" + lines[1] + lines[2] + lines[3][:25])
+    second = json.loads(run(*words).stdout)
+    assert [cell["makespan"] for cell in second["cells"]] == [77, *(cell["makespan"] for cell in first["cells"][1:])]
+    assert len(cells.read_text().splitlines()) == 4
+
+
+def test_results_are_written_in_every_form(tmp_path):
+    assert run("ft06", "la01", "--time-limit", "0.05", "--output", str(tmp_path)).exit_code == 0
+    rows = list(csv.DictReader((tmp_path / "results.csv").open()))
+    assert {row["group"] for row in rows} == {"ft-6x6", "la-10x5"}
+    assert json.loads((tmp_path / "results.json").read_text())["table"][0]["group"] == "ft-6x6"
+    assert "| ft-6x6 |" in (tmp_path / "results.md").read_text()
+    assert (tmp_path / "anytime.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_several_processes_give_the_same_table():
+    words = ("ft06", "la01", "--steps", "100", "--json")
+    alone, together = (json.loads(run(*words, "--workers", workers).stdout) for workers in ("1", "2"))
+    strip = [{k: v for k, v in row.items() if k not in ("seconds", "steps/s")} for row in alone["table"]]
+    assert strip == [{k: v for k, v in row.items() if k not in ("seconds", "steps/s")} for row in together["table"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "which instances"),
+        (["tb:15x15"], "unknown set or instance 'tb:15x15'; did you mean ta:15x15"),
+        (["ft06", "--steps", "5,x"], "--steps takes positive whole numbers"),
+        (["ft06", "--steps", "5", "--time-limit", "1"], "exclude each other"),
+        (["ft06", "--method", "taboo"], "unknown method 'taboo'; did you mean tabu"),
+        (["ft06", "--method", "dispatch", "--selector", "greedy"], "--selector means nothing to --method dispatch"),
+        (["ft06", "--quick"], "--quick has its own sets"),
+        (["ft06", "--steps", "5", "--selector", "greedi"], "unknown selector 'greedi'; did you mean greedy"),
+    ],
+)
+def test_wrong_words_give_one_line(words, message):
+    result = run(*words)
+    assert isinstance(result.exception, L2SError)
+    assert message in str(result.exception)
+    assert "\n" not in str(result.exception)
+
+
+def test_a_store_with_rubbish_in_it_names_the_line(tmp_path):
+    (tmp_path / "cells.jsonl").write_text('{"key": "a"}\nrubbish\n')
+    with pytest.raises(L2SError, match=r"cells.jsonl:2: not a finished cell"):
+        Store(tmp_path)
