@@ -49,6 +49,7 @@ def test_the_table_says_what_single_runs_say():
     for name in ("ft06", "ft10", "ft20", "la01"):
         info = benchmark_info(name)
         for steps in (50, 400):
+            limit = l2s.stop.steps(steps)
             gaps = [
                 100
                 * (tabu_search(l2s.load(name), stop=l2s.stop.steps(steps), seed=seed).makespan / info.upper_bound - 1)
