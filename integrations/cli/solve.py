@@ -110,7 +110,9 @@ class Request:
 )
 @click.option("--gear", type=click.Choice(["compiled", "python"]), help="How a single run is executed; best available.")
 @click.option(
-    "--forbid-undo", is_flag=True, default=None, help="Never undo the last move at once (local-search); l2s never does."
+    "--forbid-undo/--allow-undo",
+    default=None,
+    help="Whether the last move may be undone at once (local-search); as the selector likes it unless given.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
 @click.option("--output", metavar="SCHEDULE.json", help="Write the schedule; - prints it.")
@@ -206,7 +208,7 @@ def run(instance: Instance, request: Request, stop: stops.Stop) -> Result:
             workers=request.workers,
             population=request.population,
             gear=request.gear,
-            forbid_undo=request.forbid_undo or None,  # not asked for: as the selector likes it
+            forbid_undo=request.forbid_undo,
             listener=listener,
         )
         return METHODS[request.method].run(instance, settings)
@@ -233,7 +235,7 @@ def reproduce(ctx: click.Context, request: Request, result: Result) -> str:
     for name, option in _given(ctx):
         if name in _CHOICES:
             value = getattr(request, name)
-            words += [option] if value is True else [option, str(value)]
+            words += [option] if isinstance(value, bool) else [option, str(value)]
     words += ["--seed", str(request.seed)]
     if "max_steps" in METHODS[request.method].options:
         words += ["--max-steps", str(result.steps)]
@@ -249,9 +251,9 @@ _CHOICES = {
 
 
 def _given(ctx: click.Context) -> list[tuple[str, str]]:
-    """Name and spelling of the options on the command line."""
+    """Name and spelling of the options on the command line; the second spelling of a flag that is switched off."""
     return [
-        (parameter.name, parameter.opts[0])
+        (parameter.name, (parameter.secondary_opts if ctx.params[parameter.name] is False else parameter.opts)[0])
         for parameter in ctx.command.params
         if isinstance(parameter, click.Option)
         and parameter.name

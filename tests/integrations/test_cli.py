@@ -75,7 +75,7 @@ def test_version() -> None:
     ("arguments", "message"),
     [
         (["slove"], "unknown command 'slove'; did you mean solve? (see l2s --help)"),
-        (["xyz"], "unknown command 'xyz'; known: solve, check, "),
+        (["xyz"], "unknown command 'xyz'; known: solve, "),
         (["--foo"], "No such option"),
         (["solve"], "Missing argument 'INSTANCE' (see l2s solve --help)"),
         (["solve", "ft06", "more"], "unexpected extra argument"),
