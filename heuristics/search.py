@@ -16,6 +16,7 @@ from heuristics import kernels
 from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, RESTARTED, STEP, STORED, Record, Rules
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.kernels.critical_path import find_critical_path
 from l2s_plugin.kernels.moves import Moves, new_moves
 from l2s_plugin.kernels.state import new_state, set_order
@@ -116,6 +117,9 @@ class Search:
             scores=np.zeros(len(self.moves.u), np.float64),
             temperature=np.zeros(1),
         )
+        if self.gear == COMPILED:
+            announce_compilation(kernels.__file__)
+            self.run(until_step=0)  # no step, but compiled: the first run must not spend its time limit on that
 
     @property
     def step(self) -> int:
