@@ -1,7 +1,8 @@
-"""Many searches in lock-step: where the selector can, it scores all their states in one forward pass per step.
+"""Many searches in lock-step: on a device that likes large batches, the selector scores all states in one forward pass.
 
 Times, moves and critical paths of every member are kept up to date by the compiled kernels, as in a single search: a
 swap makes them repair part of a schedule, and no evaluation of whole schedules, batched or not, is quicker than that.
+Selectors that have a compiled form take turns in it instead, some steps each: on a CPU nothing is gained by batches.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from heuristics import kernels
 from heuristics.local import RECENT, local_memory
 from heuristics.monitor import Monitor, Pace
 from heuristics.result import Result
-from heuristics.search import Memory, Search
+from heuristics.search import PYTHON, Memory, Search
 from heuristics.tabu import tabu_memory
 from heuristics.trajectory import SearchError, check_seed, first_order
 from l2s_plugin.errors import L2SError, PluginError
@@ -43,9 +44,9 @@ def local_search_batch(
 ) -> list[Result]:
     """Run a local search on each of the instances, all in step; results come in the order of the instances.
 
-    Every member takes the same trajectory as `local_search(instance, selector, ..., seed=seed)` takes alone. They share
-    one forward pass per step when the selector has `score_batch(states, moves)`, the batched form of `score_moves`, on
-    whatever device the selector uses.
+    Every member takes the same trajectory as `local_search(instance, selector, ..., seed=seed)` takes alone. When the
+    selector works in Python and has `score_batch(states, moves)`, the batched form of `score_moves`, one call per step
+    serves all members: one forward pass on the selector's device.
 
     Parameters
     ----------
@@ -132,7 +133,8 @@ def _follow(
     if not members:
         return []
 
-    take_turns = _together if hasattr(selector, "score_batch") else _one_by_one
+    batched = members[0].search.gear == PYTHON and hasattr(selector, "score_batch")
+    take_turns = _together if batched else _one_by_one
     with members[0].monitor as lead:  # hears Ctrl-C for all
         pace = Pace()
         live = members
