@@ -121,15 +121,15 @@ def _follow(
     registry: Registry | None,
 ) -> list[Result]:
     stop = ending(stop)
-    members = []
-    for instance, memory, seed, first in zip(
-        instances, memories, _spread("seeds", seeds, instances), _spread("initial", initial, instances), strict=True
-    ):
-        seed = check_seed(seed)
+    searches, chosen = [], [check_seed(seed) for seed in _spread("seeds", seeds, instances)]
+    starts = _spread("initial", initial, instances)
+    for instance, memory, seed, first in zip(instances, memories, chosen, starts, strict=True):
         search = Search(instance, neighbourhood, selector, memory, seed, registry=registry)
-        order = first_order(instance, first, seed, registry)
-        members.append(_Member(search, Monitor(instance, stop, registry=registry), seed))
-        search.start(order)
+        search.start(first_order(instance, first, seed, registry))
+        searches.append(search)
+    # all clocks start when everything is ready
+    watched = [Monitor(instance, stop, registry=registry) for instance in instances]
+    members = [_Member(*parts) for parts in zip(searches, watched, chosen, strict=True)]
     if not members:
         return []
 

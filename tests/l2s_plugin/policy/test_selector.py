@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -183,6 +186,30 @@ def test_clear_refusals(tmp_path):
         assert "\n" not in str(caught.value)
     with pytest.raises(L2SError, match="engine 'steam'"):
         L2SSelector(random_policy(), engine="steam")
+
+
+def test_the_base_installation_runs_policies(tmp_path):
+    """Without torch and safetensors: they are for other devices, the importer and training."""
+    path = write_random_policy(tmp_path / "p.safetensors")
+    code = f"""
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "torch_geometric", "safetensors"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+import l2s_plugin as l2s
+from heuristics import local_search
+from l2s_plugin.policy import L2SSelector
+print(local_search(l2s.load("ft06"), {f"l2s:{path}"!r}, stop=l2s.stop.steps(20)).selector)
+try:
+    L2SSelector({str(path)!r}, device="cuda")
+except l2s.L2SError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "l2s:p\ntorch is not installed; run: pip install 'l2s-plugin[learn]'\n"
 
 
 @pytest.mark.skipif(not AUTHORS.exists(), reason="reference data is not here")
