@@ -1,0 +1,180 @@
+"""CP-SAT beside a running search: when it gets a core, and what it does with it."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from integrations.cp_sat.attempt import Attempt, Log, Values, tuned
+from integrations.cp_sat.incumbent import Incumbent
+from integrations.cp_sat.large_neighbourhoods import Window, random_window
+from integrations.cp_sat.model import JobShopModel
+from l2s_plugin.schedule import Schedule
+
+# Up to so many operations, CP-SAT gets this share of one core, and twice as much when the search has stalled:
+# proofs are likely up to 15x10, possible up to 20x15, and beyond that the search makes more of the time.
+_SMALL = 150
+_SHARES = ((_SMALL, 0.5), (300, 0.2))
+_LEAST_SHARE = 0.1
+_SLOW_SEARCH_SHARE = 0.5  # a selector in Python takes so few steps that windows find more
+_MOST_FOR_PROOF = 5000  # operations; CP-SAT would still be reading the model when its turn is over
+_FIRST_TURN = 0.5  # seconds; turns without a proof double
+_WINDOW_SECONDS = 0.5
+_LOOK = 0.02
+
+
+class Assistant:
+    """Takes turns at improving the incumbent and at proving that nothing is better.
+
+    A turn is a proof attempt, with the incumbent as a hint, or a series of windows. Turns of the two kinds alternate;
+    a proof attempt ends when the search finds a better schedule, and the next one begins with that.
+
+    Parameters
+    ----------
+    incumbent
+        Shared with the search.
+    workers
+        Cores of the run; with only one of them, the search has to wait during a turn.
+    compiled
+        Whether the search runs compiled, at full speed.
+    """
+
+    def __init__(self, incumbent: Incumbent, workers: int, compiled: bool, seed: int, log: Log | None) -> None:
+        self._incumbent = incumbent
+        self._monitor = incumbent.monitor
+        self._instance = incumbent.monitor.instance
+        self._most = 1.0 if workers > 1 else 0.5
+        self._share = _share(self._instance.n_operations, compiled)
+        self._rng = np.random.default_rng(seed)
+        self._log = log
+        self._pool = ThreadPoolExecutor(1, "cp-sat-turn")
+        self._turn: Future[None] | None = None
+        self._dismissed = False
+        self._used = 0.0  # seconds
+        self._turns = 0
+        self._turn_seconds = _FIRST_TURN
+        self._window_size = 5.0 * self._instance.n_machines
+        self._kinds = _kinds(self._instance.n_operations, compiled)
+
+    def cores(self) -> int:
+        """Begin or end a turn; returns how many cores CP-SAT has until it is asked again. Raises what a turn raised."""
+        if self._turn is not None:
+            if not self._turn.done():
+                return 1
+            self._turn.result()
+            self._turn = None
+        if self._incumbent.schedule is None or not self._is_due():
+            return 0
+        self._turn = self._pool.submit(self._take_turn)
+        return 1
+
+    def dismiss(self) -> None:
+        """End the turn, if any; what it found is with the incumbent."""
+        self._dismissed = True
+        self._pool.shutdown()
+        if self._turn is not None:
+            self._turn.result()
+
+    def _is_due(self) -> bool:
+        elapsed = self._monitor.seconds
+        since = elapsed - self._monitor.history[-1][0]
+        if self._turns == 0 and since < max(0.1, 0.1 * elapsed):
+            return False  # the search is still in the middle of its first descent
+        share = min(self._most, self._share * (2 if since > elapsed / 2 else 1))
+        if share == 1:
+            self._turn_seconds = float("inf")  # until the proof, or until the search finds a better schedule
+            return True
+        return self._used + self._turn_seconds / 2 <= share * elapsed
+
+    def _take_turn(self) -> None:
+        begin = time.perf_counter()
+        schedule = self._incumbent.schedule
+        assert schedule is not None
+        if self._kinds[self._turns % len(self._kinds)] == "proof":
+            self._prove(schedule)
+        else:
+            self._windows(schedule, begin + self._turn_seconds)
+        self._turns += 1
+        self._used += time.perf_counter() - begin
+
+    def _prove(self, schedule: Schedule) -> None:
+        """Ask for a better schedule or the proof that there is none."""
+        model = JobShopModel(self._instance, schedule.makespan, self._monitor.lower_bound)
+        model.hint(schedule)
+
+        def found(values: Values) -> None:
+            self._incumbent.offer(model.schedule(values))
+
+        attempt = Attempt(
+            model.model,
+            self._turn_seconds,
+            seed=int(self._rng.integers(2**31)),
+            options=tuned(self._instance.n_operations),
+            found=found,
+            bound=self._incumbent.raise_bound,
+            log=self._log,
+        )
+        self._follow(attempt, schedule)
+        if self._incumbent.schedule is schedule:
+            self._turn_seconds *= 2
+
+    def _windows(self, schedule: Schedule, until: float) -> None:
+        """Schedule windows of the incumbent anew, as many as time allows; success pays for more."""
+        size = self._window_size
+        while time.perf_counter() < until and not self._over():
+            window = Window(schedule, *random_window(self._instance, int(size), self._rng), self._monitor.lower_bound)
+            if window.hopeless:
+                size = min(size * 1.02, self._instance.n_operations)
+                continue
+            begin = time.perf_counter()
+            found: list[Schedule] = []
+            status = self._solve_window(window, found)
+            seconds = time.perf_counter() - begin
+            if found:
+                self._incumbent.offer(found[-1])
+                self._used -= seconds
+            elif status == "UNKNOWN":
+                size = max(0.9 * size, 10)
+            elif seconds < 0.3 * _WINDOW_SECONDS:
+                size = min(1.05 * size, self._instance.n_operations)
+            schedule = self._incumbent.schedule or schedule
+        self._window_size = size
+
+    def _solve_window(self, window: Window, found: list[Schedule]) -> str:
+        attempt = Attempt(
+            window.model,
+            _WINDOW_SECONDS,
+            seed=int(self._rng.integers(2**31)),
+            options=tuned(len(window.operations)),
+            found=lambda values: found.append(window.schedule(values)),
+            log=self._log,
+        )
+        return self._follow(attempt, None)
+
+    def _follow(self, attempt: Attempt, schedule: Schedule | None) -> str:
+        """Wait for the end of an attempt, and end it when the run is over or the given schedule no longer the best."""
+        try:
+            while not attempt.wait(_LOOK):
+                if self._over() or (schedule is not None and self._incumbent.schedule is not schedule):
+                    break
+        finally:
+            attempt.stop()
+        return attempt.finish()
+
+    def _over(self) -> bool:
+        return self._dismissed or self._monitor.out_of_time()
+
+
+def _share(n_operations: int, compiled: bool) -> float:
+    if not compiled:
+        return _SLOW_SEARCH_SHARE
+    return next((share for most, share in _SHARES if n_operations <= most), _LEAST_SHARE)
+
+
+def _kinds(n_operations: int, compiled: bool) -> tuple[str, ...]:
+    """What turns are for, in this order, over and over."""
+    if n_operations > _MOST_FOR_PROOF:
+        return ("windows",)
+    return ("proof",) if compiled and n_operations <= _SMALL else ("proof", "windows")

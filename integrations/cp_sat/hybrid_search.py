@@ -1,0 +1,144 @@
+"""The compiled search and CP-SAT on the same cores, with one incumbent and one bound."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from heuristics.monitor import Listener, Monitor
+from heuristics.population import PATIENCE, Island, Member
+from heuristics.result import Result
+from heuristics.search import COMPILED
+from heuristics.solver import exchange, settle
+from heuristics.trajectory import check_seed
+from integrations.cp_sat import backend
+from integrations.cp_sat.assistant import Assistant
+from integrations.cp_sat.incumbent import Incumbent
+from integrations.cp_sat.options import Log, WarmStart, check_limits, check_log, check_warm_start, check_workers
+from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Condition, Stop
+
+METHOD = "hybrid"
+_ROUND = 0.15  # seconds between two meetings of search and CP-SAT
+_PAUSE = 0.02  # seconds to wait while CP-SAT has the only core
+_MOST_STEPS = 10_000_000  # in a round; also where a step takes no time, because there are no moves
+
+
+def hybrid(
+    instance: Instance,
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    *,
+    selector: Any = None,
+    policy: Any = None,
+    neighbourhood: Any = "n6",
+    warm_start: WarmStart = None,
+    initial: str = "fdd/mwkr",
+    stop: Stop | Condition | None = None,
+    population: int = 8,
+    patience: int = PATIENCE,
+    gear: str | None = None,
+    log: Log = None,
+    listener: Listener | None = None,
+    registry: Registry | None = None,
+) -> Result:
+    """Search with a population of tabu searches and with CP-SAT, side by side.
+
+    All cores search, except when CP-SAT has a turn: then it takes one of them. It tries to prove that the incumbent is
+    optimal, for as long as that is promising, and lets windows of the incumbent be scheduled anew. Both tell each other
+    better schedules; the run ends the moment the bound meets the makespan.
+
+    Parameters
+    ----------
+    instance, time_limit, workers, seed, warm_start, stop, log, listener
+        See `solve`. A limit in steps counts those of the search.
+    selector, neighbourhood, population, patience, gear
+        See `heuristics.solve`; any selector, learned or not, can be the search part.
+    policy
+        Name or file of a policy for a learned selector, `"l2s"` unless `selector` says otherwise.
+    initial
+        Dispatching rule of the first schedule, where `warm_start` gives none.
+    """
+    backend.load()
+    limits, seed, workers = check_limits(time_limit, stop), check_seed(seed), check_workers(workers)
+    line_log = check_log(log)
+    given = check_warm_start(instance, warm_start)
+    if policy is not None:
+        if not isinstance(selector, str | None):
+            raise L2SError("policy= goes with the name of a learned selector; this selector is an object already")
+        selector = f"{selector or 'l2s'}:{policy}"
+    elif selector is None:
+        selector = "estimate"
+    first = given or initial
+    islands = settle(instance, seed, first, workers, selector, neighbourhood, population, patience, registry, gear)
+
+    with Monitor(instance, limits, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
+        incumbent = Incumbent(monitor)
+        compiled = islands[0].search.gear == COMPILED
+        assistant = Assistant(incumbent, workers, compiled, seed, line_log)
+        crews = Crews(islands, monitor, pool)
+        try:
+            while not monitor.should_stop(crews.steps):
+                crews.evolve(workers - assistant.cores())
+                _meet(islands, incumbent, crews.steps)
+        finally:
+            assistant.dismiss()
+        _meet(islands, incumbent, crews.steps)
+        best = min((island.best for island in islands), key=lambda member: member.makespan)
+        return monitor.finish(METHOD, islands[0].search, best.order, seed, crews.steps, workers)
+
+
+class Crews:
+    """Lets as many islands search as there are cores for them; those that are behind come first."""
+
+    def __init__(self, islands: list[Island], monitor: Monitor, pool: ThreadPoolExecutor) -> None:
+        self._islands = islands
+        self._monitor = monitor
+        self._pool = pool
+        self._per_round = 1  # a learned selector may take a second per step
+        self.steps = 0
+
+    def evolve(self, count: int) -> None:
+        """One round on `count` cores."""
+        if count == 0 or all(island.barren for island in self._islands):
+            time.sleep(_PAUSE)
+            return
+        per_round, stop = self._per_round, self._monitor.stop
+        if stop.steps is not None:
+            per_round = min(per_round, -(-(stop.steps - self.steps) // count))
+        if stop.no_improvement is not None:
+            per_round = max(1, min(per_round, stop.no_improvement))
+        begin = time.perf_counter()
+        crew = sorted(self._islands, key=lambda island: island.search.step)[:count]
+        run = [
+            self._pool.submit(island.evolve, self._monitor, island.search.step + per_round, len(self._islands))
+            for island in crew
+        ]
+        for future in run:
+            future.result()
+        elapsed = max(time.perf_counter() - begin, 1e-6)
+        faster = min(4.0, _ROUND / elapsed)
+        self._per_round = max(1, min(int(faster * self._per_round), _MOST_STEPS))
+        self.steps = sum(island.search.step for island in self._islands)
+        exchange(self._islands)
+
+
+def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
+    """The search learns CP-SAT's schedule if that is better, and the other way round."""
+    best = min((island.best for island in islands), key=lambda member: member.makespan)
+    known = incumbent.schedule
+    if known is None or best.makespan < known.makespan:
+        incumbent.offer(Schedule.from_linear_order(incumbent.monitor.instance, best.order), step)
+    elif known.makespan < best.makespan:
+        member = Member(known.makespan, known.linear_order.astype(np.uint32))
+        for island in islands:
+            island.insert(member)
+            island.best = min(island.best, member, key=lambda m: m.makespan)
+        islands[0].search.start(member.order)  # one of them goes on from there at once

@@ -1,0 +1,40 @@
+"""The best schedule and the best bound that all parts of a run know."""
+
+from __future__ import annotations
+
+import math
+import threading
+
+from heuristics.monitor import Monitor
+from l2s_plugin.schedule import Schedule
+
+
+class Incumbent:
+    """Takes schedules and bounds from any thread; the monitor writes the history and sees when they meet."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+        self.schedule: Schedule | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def makespan(self) -> int | None:
+        return None if self.schedule is None else self.schedule.makespan
+
+    def offer(self, schedule: Schedule, step: int = 0) -> bool:
+        """Keep a schedule if it is the best so far."""
+        with self._lock:
+            if self.schedule is not None and schedule.makespan >= self.schedule.makespan:
+                return False
+            self.schedule = schedule
+            self.monitor.record(step, schedule.makespan)
+            return True
+
+    def raise_bound(self, bound: float) -> None:
+        """Believe a bound that CP-SAT has proven; it is given as a float."""
+        if not math.isfinite(bound):
+            return
+        with self._lock:
+            monitor = self.monitor
+            monitor.lower_bound = max(monitor.lower_bound, math.ceil(bound - 1e-6))
+            monitor.target = max(monitor.target, monitor.lower_bound)

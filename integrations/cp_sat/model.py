@@ -1,0 +1,101 @@
+"""The job shop as a CP-SAT model: an interval per operation, no overlap on a machine, the makespan minimised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from integrations.cp_sat import backend
+from l2s_plugin.instance import Instance, IntArray
+from l2s_plugin.schedule import Schedule
+
+Times = NDArray[np.int64]
+
+
+class JobShopModel:
+    """CP-SAT's view of an instance, and the way from a `Schedule` to a hint and from a solution to a `Schedule`.
+
+    Parameters
+    ----------
+    instance
+        What to schedule.
+    horizon
+        No schedule longer than this is looked for: the incumbent's makespan.
+    lower_bound
+        No schedule can be shorter than this.
+    kept_orders
+        Machines whose order is fixed, with the order.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        horizon: int,
+        lower_bound: int = 0,
+        kept_orders: Mapping[int, IntArray] | None = None,
+    ) -> None:
+        cp_model = backend.load()
+        self.instance = instance
+        self.model: Any = cp_model.CpModel()
+        head, tail = job_heads_and_tails(instance)
+        latest = horizon - tail - instance.duration
+        self.makespan: Any = self.model.new_int_var(lower_bound, horizon, "makespan")
+        self.start: list[Any] = []
+        intervals: list[Any] = []
+        rows = zip(head.tolist(), latest.tolist(), instance.duration.tolist(), strict=True)
+        for operation, (first, last, duration) in enumerate(rows):
+            start = self.model.new_int_var(first, last, f"start{operation}")
+            self.start.append(start)
+            intervals.append(self.model.new_fixed_size_interval_var(start, duration, f"operation{operation}"))
+        for row in instance.split_by_job(np.arange(instance.n_operations)):
+            self._chain(row)
+            final = int(row[-1])
+            self.model.add(self.makespan >= self.start[final] + int(instance.duration[final]))
+        kept_orders = kept_orders or {}
+        by_machine = np.argsort(instance.machine, kind="stable")
+        for machine, row in enumerate(np.split(by_machine, instance.machine_offset[1:-1])):
+            if machine in kept_orders:
+                self._chain(kept_orders[machine])
+            elif len(row) > 1:
+                self.model.add_no_overlap([intervals[operation] for operation in row.tolist()])
+        self.model.minimize(self.makespan)
+
+    def _chain(self, operations: IntArray) -> None:
+        """One after the other."""
+        for before, after in pairwise(operations.tolist()):
+            self.model.add(self.start[after] >= self.start[before] + int(self.instance.duration[before]))
+
+    def hint(self, schedule: Schedule) -> None:
+        """Tell CP-SAT a schedule: every variable, or it would call the hint incomplete; replaces earlier hints."""
+        self.model.clear_hints()
+        for variable, value in zip(self.start, schedule.start.tolist(), strict=True):
+            self.model.add_hint(variable, value)
+        self.model.add_hint(self.makespan, schedule.makespan)
+
+    def schedule(self, value: Callable[[Any], int]) -> Schedule:
+        """The schedule behind a solution (`value` of a solver or of a callback), all operations moved to the left."""
+        start = np.fromiter((value(variable) for variable in self.start), np.int64, len(self.start))
+        return compact(self.instance, start)
+
+
+def compact(instance: Instance, start: Times) -> Schedule:
+    """Keep the machine orders of feasible start times and start everything as early as they allow.
+
+    By start, then duration, then id is a topological order: operations of duration 0 that share a moment come before
+    the operation that starts then, and among themselves in the order of their jobs.
+    """
+    ids = np.arange(instance.n_operations)
+    return Schedule.from_linear_order(instance, np.lexsort((ids, instance.duration, start)))
+
+
+def job_heads_and_tails(instance: Instance) -> tuple[Times, Times]:
+    """The work of its job before and after each operation."""
+    duration = instance.duration.astype(np.int64)
+    done = np.cumsum(duration)
+    before = np.append(0, done)[instance.job_offset[:-1]]  # all work of earlier jobs
+    through = done[instance.job_offset[1:] - 1]
+    return done - duration - before[instance.job], through[instance.job] - done

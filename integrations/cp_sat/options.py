@@ -1,0 +1,80 @@
+"""What users pass: limits, workers, schedules to begin with; checked before any work starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from heuristics.result import Result
+from l2s_plugin import stop as stops
+from l2s_plugin.errors import L2SError, ScheduleError
+from l2s_plugin.instance import Instance
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Condition, Stop
+
+WarmStart = Schedule | Result | str | os.PathLike[str] | None
+Log = Callable[[str], None] | bool | None
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_workers(workers: int | None) -> int:
+    """All cores when None; more than there are is allowed, and told."""
+    cores = available_cores()
+    if workers is None:
+        return cores
+    if isinstance(workers, bool) or not hasattr(workers, "__index__") or int(workers) < 1:
+        raise L2SError(f"workers must be a whole number, 1 or more, got {workers!r}")
+    if workers > cores:
+        print(f"l2s: {workers} workers share {cores} core{'s' if cores > 1 else ''}", file=sys.stderr)
+    return int(workers)
+
+
+def check_limits(time_limit: float | None, stop: Stop | Condition | None) -> Stop:
+    """The stop criterion for `time_limit=` and `stop=`, one of which has to end the run."""
+    if time_limit is None and stop is None:
+        raise L2SError("no limit given; for example time_limit=30")
+    limit = stops.seconds(time_limit) if time_limit is not None else Stop()
+    return stops.ending(limit if stop is None else limit | stop)
+
+
+def check_warm_start(instance: Instance, warm_start: WarmStart) -> Schedule | None:
+    """The schedule to begin with, verified."""
+    if warm_start is None:
+        return None
+    if isinstance(warm_start, str | os.PathLike):
+        return Schedule.load(instance, Path(warm_start))
+    schedule = warm_start.schedule if isinstance(warm_start, Result) else warm_start
+    if not isinstance(schedule, Schedule):
+        raise L2SError(f"a warm start is a schedule, a result or a file, got {_short(warm_start)}")
+    try:
+        schedule.verify() if schedule.instance == instance else _belongs_elsewhere(schedule, instance)
+    except ScheduleError as error:
+        raise ScheduleError(f"warm start: {error}") from None
+    return schedule
+
+
+def check_log(log: Log) -> Callable[[str], None] | None:
+    """True prints CP-SAT's log to standard error; a function gets it line by line."""
+    if log is None or log is False:
+        return None
+    if log is True:
+        return lambda line: print(line, file=sys.stderr)
+    if not callable(log):
+        raise L2SError(f"log must be True, False or a function that takes a line, got {_short(log)}")
+    return log
+
+
+def _belongs_elsewhere(schedule: Schedule, instance: Instance) -> None:
+    raise ScheduleError(f"it belongs to {schedule.instance!r}, not to {instance!r}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

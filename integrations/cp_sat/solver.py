@@ -1,0 +1,121 @@
+"""CP-SAT on its own: from a schedule to a better one, or to the proof that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from heuristics.dispatching import dispatch
+from heuristics.monitor import Listener, Monitor
+from heuristics.result import Result
+from heuristics.trajectory import check_seed
+from integrations.cp_sat import backend
+from integrations.cp_sat.attempt import Attempt, Values, tuned
+from integrations.cp_sat.incumbent import Incumbent
+from integrations.cp_sat.model import JobShopModel
+from integrations.cp_sat.options import Log, WarmStart, check_limits, check_log, check_warm_start, check_workers
+from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.stop import Condition, Stop
+
+METHOD = "cp-sat"
+FALLBACK_RULE = "fdd/mwkr"
+_LOOK = 0.02  # seconds between two looks at the clock
+
+
+def solve(
+    instance: Instance,
+    warm_start: WarmStart = None,
+    time_limit: float | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    stop: Stop | Condition | None = None,
+    log: Log = None,
+    *,
+    listener: Listener | None = None,
+    registry: Registry | None = None,
+) -> Result:
+    """Solve with CP-SAT, beginning with a given schedule.
+
+    The result is never worse than `warm_start`, also when CP-SAT ends without a solution, and Ctrl-C gives the best
+    schedule so far. Its `lower_bound` is the best of CP-SAT's and those known before.
+
+    Parameters
+    ----------
+    instance
+        What to schedule.
+    warm_start
+        A schedule, a result, or a file written by `Schedule.save`: CP-SAT gets it as a complete hint, and its makespan
+        as the horizon. Without one CP-SAT begins with nothing; if it then finds nothing, the result is the schedule of
+        a dispatching rule, and its history is empty.
+    time_limit
+        Seconds, with the time to build the model.
+    workers
+        Threads of CP-SAT; all cores when None. One worker has no large-neighbourhood search, two have.
+    seed
+        Settles CP-SAT's choices; two workers and more are not reproducible.
+    stop
+        Further limits: seconds, a target, or a condition. CP-SAT takes no steps.
+    log
+        True prints CP-SAT's log to standard error, a function is called with every line.
+    listener
+        Called with an `Improvement` whenever a better schedule is found.
+    """
+    backend.load()
+    limits, seed, workers = check_limits(time_limit, stop), check_seed(seed), check_workers(workers)
+    if limits.steps is not None or limits.no_improvement is not None:
+        raise L2SError("CP-SAT takes no steps; limit its seconds")
+    line_log = check_log(log)
+    given = check_warm_start(instance, warm_start)
+
+    with Monitor(instance, limits, listener, registry) as monitor:
+        incumbent = Incumbent(monitor)
+        if given is not None:
+            incumbent.offer(given)
+        fallback = given or dispatch(instance, FALLBACK_RULE, seed, registry=registry)
+        if not monitor.should_stop(0):
+            _run(incumbent, fallback.makespan, workers, seed, line_log)
+        result = Result(
+            schedule=incumbent.schedule or fallback,
+            lower_bound=monitor.lower_bound,
+            method=METHOD,
+            seconds=monitor.seconds,
+            seed=seed,
+            workers=workers,
+            stopped_by=monitor.stopped_by,
+            history=list(monitor.history),
+        )
+    result.schedule.verify()
+    (registry or default_registry()).observe("l2s_search_finished", instance=instance, result=result)
+    return result
+
+
+def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Callable[[str], None] | None) -> None:
+    """Let CP-SAT improve the incumbent until it has the proof or the monitor says stop."""
+    monitor = incumbent.monitor
+    model = JobShopModel(monitor.instance, horizon, min(monitor.lower_bound, horizon))
+    if incumbent.schedule is not None:
+        model.hint(incumbent.schedule)
+
+    def found(values: Values) -> None:
+        incumbent.offer(model.schedule(values))
+
+    seconds = (monitor.stop.seconds or float("inf")) - monitor.seconds
+    attempt = Attempt(
+        model.model,
+        seconds,
+        workers,
+        seed,
+        options=tuned(monitor.instance.n_operations),
+        found=found,
+        bound=incumbent.raise_bound,
+        log=log,
+    )
+    try:
+        while not attempt.wait(_LOOK) and not monitor.should_stop(0):
+            pass
+    finally:
+        attempt.stop()
+    attempt.finish()
+    if not monitor.should_stop(0):  # CP-SAT's clock, a moment before ours
+        monitor.stopped_by = "seconds"

@@ -1,0 +1,114 @@
+"""`cp_sat.hybrid`: search and CP-SAT with one incumbent and one bound."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+import l2s_plugin as l2s
+from heuristics import dispatch
+from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.selectors import StateView
+from tests.integrations.test_cp_sat import check, unknown
+from tests.integrations.test_cp_sat_model import TINY, optimum
+from tests.strategies import instances
+
+pytest.importorskip("ortools")
+
+from integrations import cp_sat
+from integrations.cp_sat import assistant
+
+
+class FirstMove:
+    """A selector in Python."""
+
+    name = "first-move"
+
+    def select(self, state: StateView, moves, rng) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@settings(deadline=None, max_examples=12)
+@given(instance=instances(**TINY).filter(lambda instance: instance.n_operations <= 7))
+def test_the_optimum_of_every_tiny_instance_is_found_and_proven(workers, instance):
+    result = cp_sat.hybrid(instance, 60, workers)
+    check(result)
+    assert result.makespan == result.lower_bound == optimum(instance)
+    assert (result.status, result.method, result.stopped_by) == ("OPTIMAL", "hybrid", "optimal")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_cp_sat_proves_what_the_search_found(workers):
+    instance = unknown("la19" if workers == 2 else "ft06")
+    result = cp_sat.hybrid(instance, 120, workers)
+    check(result)
+    assert (result.status, result.stopped_by) == ("OPTIMAL", "optimal")
+    assert l2s.bounds.best_lower_bound(instance) < result.makespan
+    assert result.steps > 0
+    assert (result.selector, result.neighbourhood, result.gear) == ("estimate", "n6", "compiled")
+
+
+@pytest.mark.parametrize("selector", ["boltzmann", FirstMove()])
+def test_any_selector_can_be_the_search_part(selector):
+    result = cp_sat.hybrid(unknown("ft06"), 60, 2, selector=selector, neighbourhood="n5")
+    check(result)
+    assert result.makespan == 55
+
+
+def test_what_cp_sat_finds_goes_to_the_search(monkeypatch):
+    """The search alone cannot leave its first schedule; windows can, and it goes on from there."""
+    monkeypatch.setattr(assistant, "_kinds", lambda n, compiled: ("windows",))
+    instance = unknown("ft10")
+    first = dispatch(instance)
+    stop = l2s.stop.target(first.makespan - 1)
+    result = cp_sat.hybrid(instance, 60, 1, selector=FirstMove(), neighbourhood=NoMoves(), warm_start=first, stop=stop)
+    check(result, first.makespan - 1)
+    assert result.stopped_by == "target"
+
+
+class NoMoves:
+    """A neighbourhood without moves."""
+
+    name = "no-moves"
+
+    def moves(self, state, rng) -> list:
+        return []
+
+
+def test_warm_starts_and_limits_in_steps():
+    instance = unknown("ta21")
+    first = dispatch(instance, "mopnr")
+    result = cp_sat.hybrid(instance, workers=1, warm_start=first, stop=l2s.stop.steps(0))
+    assert (result.makespan, result.stopped_by) == (first.makespan, "steps")
+    result = cp_sat.hybrid(instance, workers=2, stop=l2s.stop.steps(3000))
+    check(result, dispatch(instance).makespan)
+    assert result.stopped_by == "steps"
+    assert 3000 <= result.steps <= 3001
+
+
+def test_large_instances_get_windows_only():
+    instance = l2s.generate.taillard(200, 40, 1, 1)
+    result = cp_sat.hybrid(instance, 2, 1, selector=FirstMove(), neighbourhood="n5")
+    check(result, dispatch(instance).makespan)
+
+
+def test_a_policy_is_the_argument_of_a_learned_selector():
+    with pytest.raises(L2SError, match="no-such-policy"):
+        cp_sat.hybrid(unknown("ft06"), 1, policy="no-such-policy", neighbourhood="n5")
+
+
+def test_failures_of_parts_surface(monkeypatch):
+    class Broken(FirstMove):
+        def select(self, state, moves, rng):
+            raise ValueError("broken selector")
+
+    with pytest.raises(PluginError, match="broken selector"):
+        cp_sat.hybrid(unknown("ft10"), 30, 2, selector=Broken())
+
+    def fail(*args):
+        raise RuntimeError("broken turn")
+
+    monkeypatch.setattr(assistant.Assistant, "_prove", fail)
+    with pytest.raises(RuntimeError, match="broken turn"):
+        cp_sat.hybrid(unknown("ft10"), 30, 2)
