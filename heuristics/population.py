@@ -57,12 +57,19 @@ class Island:
         self._patience = patience
         self._rng = rng
         self._unborn = size - 1
+        self._fruitless = 0
+        self._begun = search.step
         search.start(first)
+
+    @property
+    def barren(self) -> bool:
+        """Whether start after start offered not a single move."""
+        return self._fruitless > self._size
 
     def evolve(self, monitor: Monitor, until_step: int, workers: int) -> None:
         """Search until the step counter reaches `until_step`, the bound is met, or time is up."""
         pace = Pace()
-        while self.search.step < until_step and self.best.makespan > monitor.target:
+        while self.search.step < until_step and self.best.makespan > monitor.target and not self.barren:
             until = min(until_step, self.search.step + pace.next())
             reason = kernels.BUDGET
             try:
@@ -80,6 +87,8 @@ class Island:
 
     def _turn_over(self) -> None:
         """Put what the trajectory found into the population and start the next one."""
+        self._fruitless = self._fruitless + 1 if self.search.step == self._begun else 0
+        self._begun = self.search.step
         self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
         if self._unborn == 0 and self._has_converged():
             self.members = [min(self.members, key=lambda member: member.makespan)]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heuristics import kernels
 from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, RESTARTED, STEP, STORED, Record, Rules
-from l2s_plugin.errors import PluginError
+from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.kernels.critical_path import find_critical_path
@@ -92,7 +92,7 @@ class Search:
         self.rng = np.random.default_rng(python_seed)
         compiled = compiled_form(self.selector)
         self._score = compiled.score if compiled else None
-        self._parameters = compiled.parameters(instance) if compiled else np.zeros(1, np.float32)
+        self._parameters = self._ask_parameters(compiled) if compiled else np.zeros(1, np.float32)
         self._count, self._admissible, self._rows = 0, 0, np.zeros(0, np.int64)
         temperature, cooling = memory.annealing or (0.0, 1.0)
         self._start_temperature = temperature
@@ -120,6 +120,15 @@ class Search:
         if self.gear == COMPILED:
             announce_compilation(kernels.__file__)
             self.run(until_step=0)  # no step, but compiled: the first run must not spend its time limit on that
+
+    def _ask_parameters(self, form: CompiledSelector) -> NDArray[np.float32]:
+        try:
+            return np.ascontiguousarray(form.parameters(self.instance), np.float32).ravel()
+        except L2SError:
+            raise
+        except Exception as error:
+            name = part_name(self.selector)
+            raise PluginError(f"selector {name!r} has no parameters: {type(error).__name__}: {error}") from error
 
     @property
     def step(self) -> int:
@@ -310,6 +319,7 @@ class Search:
         return int(rows[int(choice)])
 
     def failure(self, kind: str, part: Any, error: Exception) -> PluginError:
+        """The error that names the part and the step."""
         return PluginError(f"{kind} {part_name(part)!r} failed at step {self.step}: {type(error).__name__}: {error}")
 
     def _refresh_view(self) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from heuristics.monitor import Listener, Monitor
-from heuristics.population import PATIENCE, Island
+from heuristics.population import PATIENCE, Island, Member
 from heuristics.result import Result
-from heuristics.search import Search
+from heuristics.search import PYTHON, Search
 from heuristics.tabu import tabu_memory
 from heuristics.trajectory import check_seed, first_order
 from l2s_plugin.errors import L2SError
@@ -31,6 +31,7 @@ def solve(
     neighbourhood: Any = "n6",
     population: int = 8,
     patience: int = PATIENCE,
+    gear: str | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
 ) -> Result:
@@ -42,7 +43,7 @@ def solve(
 
     Parameters
     ----------
-    instance, stop, seed, initial, selector, neighbourhood, listener
+    instance, stop, seed, initial, selector, neighbourhood, gear, listener
         See `local_search`. A limit in steps counts the steps of all workers together.
     workers
         Number of threads.
@@ -52,11 +53,11 @@ def solve(
         Steps without improvement before a trajectory gives way to the next.
     """
     stop, seed = ending(stop), check_seed(seed)
-    islands = settle(instance, seed, initial, workers, selector, neighbourhood, population, patience, registry)
+    islands = settle(instance, seed, initial, workers, selector, neighbourhood, population, patience, registry, gear)
     with Monitor(instance, stop, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
-        until, steps = 0, 0
+        until, steps, per_round = 0, 0, steps_per_round(islands[0].search, stop)
         while not monitor.should_stop(steps):
-            until += steps_per_round(instance)
+            until += per_round
             if stop.steps is not None:
                 until = min(until, -(-stop.steps // workers))
             run = [pool.submit(island.evolve, monitor, until, workers) for island in islands]
@@ -64,6 +65,8 @@ def solve(
                 future.result()
             steps = sum(island.search.step for island in islands)
             exchange(islands)
+            if all(island.barren for island in islands):
+                monitor.stopped_by = monitor.stopped_by or "no moves"
         best = min((island.best for island in islands), key=lambda member: member.makespan)
         return monitor.finish("tabu", islands[0].search, best.order, seed, steps, workers)
 
@@ -78,26 +81,31 @@ def settle(
     population: int,
     patience: int,
     registry: Registry | None,
+    gear: str | None = None,
 ) -> list[Island]:
     """One island per worker; the parameters are those of `solve`."""
     if workers < 1 or population < 2 or patience < 1:
         raise L2SError("workers and patience must be 1 or more, population 2 or more")
     islands: list[Island] = []
     for sequence in np.random.SeedSequence(seed).spawn(workers):
-        search = Search(instance, neighbourhood, selector, tabu_memory(instance, None), sequence, registry=registry)
+        search = Search(instance, neighbourhood, selector, tabu_memory(instance, None), sequence, gear, registry)
         first = first_order(instance, initial, seed + len(islands), registry).astype(np.uint32)
         islands.append(Island(search, first, population, patience, np.random.default_rng(sequence.spawn(1)[0])))
     return islands
 
 
-def steps_per_round(instance: Instance) -> int:
-    """How long islands work on their own: about a fifth of a second."""
-    return max(500, 30_000_000 // instance.n_operations)
+def steps_per_round(search: Search, stop: Stop) -> int:
+    """How long islands work on their own: about a fifth of a second, and no longer than the stop can wait."""
+    steps = max(500, 30_000_000 // search.instance.n_operations)
+    if search.gear == PYTHON:
+        steps = max(1, steps // 300)
+    return steps if stop.no_improvement is None else max(1, min(steps, stop.no_improvement))
 
 
 def exchange(islands: list[Island]) -> None:
     """Every island learns its neighbour's best schedule."""
     bests = [island.best for island in islands]
     for island, neighbour in zip(islands, bests[1:] + bests[:1], strict=True):
-        if neighbour is not island.best:
-            island.insert(neighbour)
+        if neighbour.makespan < island.best.makespan:
+            schedule = Schedule.from_linear_order(island.search.instance, neighbour.order)
+            island.insert(Member(neighbour.makespan, schedule.linear_order.astype(np.uint32)))

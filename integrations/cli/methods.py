@@ -44,7 +44,7 @@ def tabu(instance: Instance, settings: Settings) -> Result:
 
     if settings.population == 1:
         return tabu_search(instance, **settings.given(*_TRAJECTORY, "gear"))
-    return solve(instance, **settings.given(*_TRAJECTORY, "workers", "population"))
+    return solve(instance, **settings.given(*_TRAJECTORY, "workers", "population", "gear"))
 
 
 def local_search(instance: Instance, settings: Settings) -> Result:

@@ -108,7 +108,7 @@ class Request:
 @click.option(
     "--population", type=click.IntRange(1), metavar="N", help="Schedules to recombine (tabu); 1: a single run."
 )
-@click.option("--gear", type=click.Choice(["compiled", "python"]), help="How a single run is executed; best available.")
+@click.option("--gear", type=click.Choice(["compiled", "python"]), help="How steps are taken; the best available.")
 @click.option(
     "--forbid-undo/--allow-undo",
     default=None,
@@ -161,8 +161,6 @@ def check_options(ctx: click.Context, request: Request) -> None:
     if request.method == "tabu":
         if request.population == 1 and request.workers not in (None, 1):
             raise click.UsageError("--population 1 is a single run and needs a single worker", ctx)
-        if request.gear and request.population != 1:
-            raise click.UsageError("--gear is for a single run; add --population 1", ctx)
 
 
 def check_outputs(request: Request) -> None:

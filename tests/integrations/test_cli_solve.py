@@ -291,7 +291,6 @@ def test_a_wrong_warm_start_is_bad_input(tmp_path: Path) -> None:
         (["--method", "dispatch", "--warm-start", "a.json"], "--warm-start does not go with --method dispatch"),
         (["--warm-start", "a.json", "--init", "spt"], "--warm-start and --init both say where to begin"),
         (["--population", "1", "--workers", "2"], "--population 1 is a single run"),
-        (["--gear", "python"], "--gear is for a single run; add --population 1"),
         (["--output", "-", "--json"], "--output - and --json both want standard output"),
         (["--output", "-", "--history", "-"], "--output - and --history - both want standard output"),
         (["--output", "a.svg", "--gantt", "./a.svg"], "--output and --gantt name the same file"),
