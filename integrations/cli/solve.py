@@ -158,9 +158,8 @@ def check_options(ctx: click.Context, request: Request) -> None:
         raise click.UsageError("--warm-start and --init both say where to begin; choose one", ctx)
     if request.warm_start == request.instance == "-":
         raise click.UsageError("INSTANCE and --warm-start cannot both be read from standard input", ctx)
-    if request.method == "tabu":
-        if request.population == 1 and request.workers not in (None, 1):
-            raise click.UsageError("--population 1 is a single run and needs a single worker", ctx)
+    if request.method == "tabu" and request.population == 1 and request.workers not in (None, 1):
+        raise click.UsageError("--population 1 is a single run and needs a single worker", ctx)
 
 
 def check_outputs(request: Request) -> None:
