@@ -41,7 +41,7 @@ def state_of(schedule: Schedule) -> State:
     return state
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, derandomize=True, max_examples=100)
 @given(configs(), batches(), st.integers(0, 100))
 def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Moves]], seed: int) -> None:
     states, moves = ([row[k] for row in batch] for k in (0, 1))

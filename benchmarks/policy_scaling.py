@@ -1,0 +1,141 @@
+"""Cost of one improvement step with the policy network against the numbers of jobs and machines (paper, appendix C).
+
+    python benchmarks/policy_scaling.py [--output results.json] [--plot docs/images/policy-scaling.png]
+
+needs the extra `plot`. Whole steps of a local search (critical path, N5 moves, network, apply, evaluate) in the
+compiled gear, on one core, from a random schedule; random weights: speed does not depend on them. The figure is the
+median over rounds that go through all sizes in turn. The growth exponent is the slope of a straight line through the
+logarithms: 1 is linear growth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+
+from heuristics.search import Memory, Search
+from l2s_plugin.generate import taillard
+from l2s_plugin.policy.checkpoint import Policy
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.selector import L2SSelector
+from l2s_plugin.policy.shapes import weight_shapes
+
+JOBS = (20, 50, 100, 200, 400, 700, 1000)
+MACHINES = (5, 10, 15, 20, 25, 30, 35, 40)
+SERIES = [("jobs", 10), ("jobs", 40), ("machines", 40), ("machines", 1000)]  # what varies, and the other one
+
+
+def random_policy(width: int) -> Policy:
+    config = PolicyConfig(width=width, action_width=width)
+    rng = np.random.default_rng(1)
+    weights = {
+        name: rng.normal(0, 1 / np.sqrt(max(shape[-1:], default=1)), shape).astype(np.float32)
+        for name, shape in weight_shapes(config).items()
+    }
+    return Policy("random", config, {name: np.abs(w) if "running_var" in name else w for name, w in weights.items()})
+
+
+def search_on(n_jobs: int, n_machines: int, policy: Policy) -> Search:
+    instance = taillard(n_jobs, n_machines, 1, 2)
+    linear_order = np.empty(instance.n_operations, np.int64)
+    jobs = np.random.default_rng(1).permutation(instance.job)
+    linear_order[np.argsort(jobs, kind="stable")] = np.arange(instance.n_operations)
+    search = Search(instance, "n5", L2SSelector(policy), Memory(tenure=(1, 1)), seed=1)
+    search.start(linear_order)
+    return search
+
+
+def steps(search: Search, count: int) -> float:
+    """Seconds per step."""
+    start, until = time.perf_counter(), search.step + count
+    search.run(until)
+    assert search.step == until
+    return (time.perf_counter() - start) / count
+
+
+def sizes_of(varied: str, other: int) -> list[tuple[int, int]]:
+    return [(n, other) for n in JOBS] if varied == "jobs" else [(other, n) for n in MACHINES]
+
+
+def measure(width: int, rounds: int) -> dict[tuple[int, int], float]:
+    """Median seconds per step of every size."""
+    policy = random_policy(width)
+    sizes = sorted({size for series in SERIES for size in sizes_of(*series)})
+    seconds: dict[tuple[int, int], list[float]] = {size: [] for size in sizes}
+    searches = {size: search_on(*size, policy) for size in sizes}
+    for turn in range(rounds + 1):
+        for size in sizes:
+            taken = steps(searches[size], max(1, 4000 // (size[0] * size[1])))
+            if turn:  # the first round warms up
+                seconds[size].append(taken)
+    return {size: statistics.median(values) for size, values in seconds.items()}
+
+
+def plot(rows: list[dict[str, Any]], path: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
+    for axis, varied, other in zip(axes, ("jobs", "machines"), ("machines", "jobs"), strict=True):
+        for row in rows:
+            if row["varied"] == varied:
+                label = f"width {row['width']}, {row['fixed']} {other} (exponent {row['exponent']:.2f})"
+                axis.plot(row["values"], row["milliseconds"], "o-", markersize=4, label=label)
+        axis.set(xlabel=f"number of {varied}", ylabel="milliseconds per step", xscale="log", yscale="log")
+        low, high = axis.get_xlim()
+        points = np.array([row["values"][-1] for row in rows if row["varied"] == varied][:1] * 2, float)
+        bottom = min(row["milliseconds"][-1] for row in rows if row["varied"] == varied) / 3
+        guide = np.array([points[0] / 8, points[0]])
+        axis.plot(guide, bottom * guide / points[0], "k--", linewidth=1, label="linear growth")
+        axis.set_xlim(low, high)
+        axis.grid(True, which="both", alpha=0.2)
+        axis.legend(fontsize=8)
+    figure.suptitle("One improvement step with the policy network, one core")
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--widths", default="128,32")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--output", help="write the figures to this JSON file")
+    parser.add_argument("--plot", help="draw them into this file")
+    options = parser.parse_args()
+
+    rows = []
+    for width in map(int, options.widths.split(",")):
+        seconds = measure(width, options.rounds)
+        for varied, other in SERIES:
+            sizes = sizes_of(varied, other)
+            values = [size[0] if varied == "jobs" else size[1] for size in sizes]
+            times = [seconds[size] for size in sizes]
+            exponent = float(np.polyfit(np.log(values), np.log(times), 1)[0])
+            rows.append(
+                {
+                    "width": width,
+                    "varied": varied,
+                    "fixed": other,
+                    "values": values,
+                    "milliseconds": [round(1e3 * t, 4) for t in times],
+                    "exponent": round(exponent, 3),
+                }
+            )
+            fixed = f"{other} {'machines' if varied == 'jobs' else 'jobs'}"
+            line = "  ".join(f"{v}: {1e3 * t:.2f}" for v, t in zip(values, times, strict=True))
+            print(f"width {width}, {fixed}, ms per step by {varied}: {line}  (exponent {exponent:.2f})", flush=True)
+    if options.output:
+        with open(options.output, "w") as file:
+            json.dump({"threads": 1, "rounds": options.rounds, "rows": rows}, file, indent=1)
+    if options.plot:
+        plot(rows, options.plot)
+
+
+if __name__ == "__main__":
+    main()
