@@ -74,11 +74,33 @@ def dispatch(instance: Instance, settings: Settings) -> Result:
     )
 
 
+def cp_sat(instance: Instance, settings: Settings) -> Result:
+    """CP-SAT, which begins with the schedule or the dispatching rule given, or with nothing."""
+    from heuristics import dispatch
+    from integrations import cp_sat
+
+    initial = settings.initial
+    if isinstance(initial, str):
+        initial = dispatch(instance, initial, settings.seed)
+    return cp_sat.solve(instance, initial, **settings.given("stop", "seed", "workers", "listener"))
+
+
+def hybrid(instance: Instance, settings: Settings) -> Result:
+    """The population of trajectories and CP-SAT, side by side."""
+    from integrations import cp_sat
+
+    names = ("stop", "seed", "selector", "neighbourhood", "workers", "population", "gear", "listener")
+    begin = "initial" if isinstance(settings.initial, str) else "warm_start"
+    options = {begin: settings.initial, **settings.given(*names)}
+    return cp_sat.hybrid(instance, **options)
+
+
 class Method(NamedTuple):
     """How to run a method, and which options mean something to it beyond those of every method."""
 
     run: Callable[[Instance, Settings], Result]
     options: frozenset[str]
+    repeatable: bool = True  # with a limit in steps
 
 
 _LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})
@@ -87,6 +109,8 @@ _SEARCH = _LIMITS | {"init", "warm_start", "selector", "policy", "neighbourhood"
 METHODS = {
     "tabu": Method(tabu, _SEARCH | {"workers", "population"}),
     "local-search": Method(local_search, _SEARCH | {"forbid_undo"}),
+    "cp-sat": Method(cp_sat, frozenset({"time_limit", "target", "init", "warm_start", "workers"}), repeatable=False),
+    "hybrid": Method(hybrid, _SEARCH | {"workers", "population"}, repeatable=False),
     "dispatch": Method(dispatch, frozenset({"init"})),
 }
 

@@ -86,7 +86,8 @@ class Request:
     type=click.Choice(list(METHODS)),
     default="tabu",
     show_default=True,
-    help="tabu: a population of tabu searches; local-search: one trajectory; dispatch: a dispatching rule alone.",
+    help="tabu: a population of tabu searches; local-search: one trajectory; cp-sat: CP-SAT, also from --warm-start; "
+    "hybrid: tabu and CP-SAT side by side; dispatch: a dispatching rule alone.",
 )
 @click.option("--selector", metavar="NAME", help="Picks the moves; estimate (tabu), best-improvement (local-search).")
 @click.option("--policy", metavar="NAME|FILE", help="The policy that a learned selector follows; implies l2s.")
@@ -104,7 +105,7 @@ class Request:
 @click.option(
     "--no-improvement", type=click.IntRange(0), metavar="N", help="End after N steps without a better schedule."
 )
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (tabu); 1 unless given.")
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads; 1 (tabu), all cores (cp-sat, hybrid).")
 @click.option(
     "--population", type=click.IntRange(1), metavar="N", help="Schedules to recombine (tabu); 1: a single run."
 )
@@ -226,8 +227,10 @@ def deliver(result: Result, request: Request, note: str | None = None) -> None:
         click.echo("\n".join([result.summary(), *([note] if note else []), *(f"wrote {path}" for path in files)]))
 
 
-def reproduce(ctx: click.Context, request: Request, result: Result) -> str:
+def reproduce(ctx: click.Context, request: Request, result: Result) -> str | None:
     """The command that gives this schedule again: the same choices, with a limit in steps."""
+    if not METHODS[request.method].repeatable:
+        return None
     words = ["l2s", "solve", request.instance]
     for name, option in _given(ctx):
         if name in _CHOICES:

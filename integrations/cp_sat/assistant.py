@@ -13,11 +13,12 @@ from integrations.cp_sat.large_neighbourhoods import Window, random_window
 from integrations.cp_sat.model import JobShopModel
 from l2s_plugin.schedule import Schedule
 
-# Up to so many operations, CP-SAT gets this share of one core, and twice as much when the search has stalled:
-# proofs are likely up to 15x10, possible up to 20x15, and beyond that the search makes more of the time.
+# Up to so many operations, CP-SAT gets this share of one core: proofs are likely up to 15x10, possible up to 20x15, and
+# beyond that the search makes more of the time. The longer the search has found nothing, the more CP-SAT gets.
 _SMALL = 150
 _SHARES = ((_SMALL, 0.5), (300, 0.2))
 _LEAST_SHARE = 0.1
+_STALLED = ((0.8, 5.0), (0.5, 2.5))  # fraction of the run without improvement, and how much more that gives CP-SAT
 _SLOW_SEARCH_SHARE = 0.5  # a selector in Python takes so few steps that windows find more
 _MOST_FOR_PROOF = 5000  # operations; CP-SAT would still be reading the model when its turn is over
 _FIRST_TURN = 0.5  # seconds; turns without a proof double
@@ -82,7 +83,8 @@ class Assistant:
         since = elapsed - self._monitor.history[-1][0]
         if self._turns == 0 and since < max(0.1, 0.1 * elapsed):
             return False  # the search is still in the middle of its first descent
-        share = min(self._most, self._share * (2 if since > elapsed / 2 else 1))
+        more = next((factor for fraction, factor in _STALLED if since > fraction * elapsed), 1.0)
+        share = min(self._most, self._share * more)
         if share == 1:
             self._turn_seconds = float("inf")  # until the proof, or until the search finds a better schedule
             return True

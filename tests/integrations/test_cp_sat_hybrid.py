@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 
@@ -112,3 +114,25 @@ def test_failures_of_parts_surface(monkeypatch):
     monkeypatch.setattr(assistant.Assistant, "_prove", fail)
     with pytest.raises(RuntimeError, match="broken turn"):
         cp_sat.hybrid(unknown("ft10"), 30, 2)
+
+
+@pytest.mark.parametrize("method", ["cp-sat", "hybrid"])
+def test_the_command_line_offers_both(method, tmp_path):
+    from click.testing import CliRunner
+
+    from integrations.cli import l2s as command
+
+    def call(*words: str) -> str:
+        run = CliRunner().invoke(command, words)
+        assert run.exit_code == 0, run.output
+        return run.stdout
+
+    first, best = str(tmp_path / "first.json"), str(tmp_path / "best.json")
+    call("solve", "la05", "--method", "dispatch", "--output", first)
+    words = ("solve", "la05", "--method", method, "--time-limit", "60", "--warm-start", first, "--output", best)
+    report = json.loads(call(*words, "--workers", "2", "--json"))
+    assert (report["makespan"], report["status"], report["method"]) == (593, "OPTIMAL", method)
+    call("check", "la05", best)
+    text = call("solve", "la05", "--method", method, "--init", "spt", "--quiet")
+    assert "proven optimal" in text
+    assert "reproduce" not in text

@@ -1,0 +1,279 @@
+"""Who wins at equal cores and equal time: CP-SAT alone, the search alone, CP-SAT warm-started, or the hybrid.
+
+    python benchmarks/hybrid.py [--time 10,60] [--workers 2] [--instances ta01,swv06,200x40] [--quick] [--output DIR]
+
+needs the extras `cp-sat` and `plot`. Prints a table, and writes results.json and an anytime plot per time limit. The
+default instances are two of each Taillard group, four of swv, and random ones like Taillard's of 200x40, 500x60 and
+1000x40; `--quick` takes six. All of them have their machines renumbered first, so that nobody can look up bounds in the
+literature: what counts as proven here was proven here.
+
+cp-sat     `cp_sat.solve` without a warm start; "none" where it has no schedule when time is up
+search     `heuristics.solve`
+warm       the search for a fifth of the time, then `cp_sat.solve` with its schedule for the rest
+hybrid     `cp_sat.hybrid`
+
+Gaps are % above the best known makespan, or above the best lower bound of all methods where none is known; `*` marks
+what is proven optimal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import l2s_plugin as l2s
+from heuristics import Result, solve
+from integrations import cp_sat
+from l2s_plugin.instance import Instance
+
+GROUPS = {
+    "ta 15x15": ("ta01", "ta05"),
+    "ta 20x15": ("ta11", "ta14"),
+    "ta 20x20": ("ta21", "ta24"),
+    "ta 30x15": ("ta31", "ta35"),
+    "ta 30x20": ("ta41", "ta45"),
+    "ta 50x15": ("ta51", "ta56"),
+    "ta 50x20": ("ta61", "ta67"),
+    "ta 100x20": ("ta71", "ta75"),
+    "swv": ("swv01", "swv06", "swv12", "swv16"),
+    "200x40": ("200x40",),
+    "500x60": ("500x60",),
+    "1000x40": ("1000x40",),
+}
+QUICK = ("ta01", "ta11", "ta21", "ta41", "ta71", "swv06")
+METHODS = ("cp-sat", "search", "warm", "hybrid")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a method had when time was up."""
+
+    makespan: int | None
+    lower_bound: int
+    seconds: float
+    history: list[tuple[float, int]]
+
+    @property
+    def proven(self) -> bool:
+        return self.makespan == self.lower_bound
+
+    def makespan_at(self, seconds: float) -> float:
+        return min((makespan for time, makespan in self.history if time <= seconds), default=float("nan"))
+
+
+Cases = dict[str, tuple[Instance, int | None]]  # by name: the instance, and the best makespan known
+Table = dict[str, dict[str, Run]]  # by instance and method
+
+
+def load(name: str) -> tuple[Instance, int | None]:
+    """An instance by name or size, its machines renumbered, and the best makespan known for it."""
+    if re.fullmatch(r"\d+x\d+", name):
+        n_jobs, n_machines = map(int, name.split("x"))
+        instance = l2s.generate.taillard(n_jobs, n_machines, *l2s.generate.taillard_seeds(1))
+    else:
+        instance = l2s.load(name)
+    numbers = np.random.default_rng(0).permutation(instance.n_machines)
+    renumbered = Instance(
+        instance.duration, numbers[instance.machine], instance.job_offset, instance.n_machines, name=name
+    )
+    return renumbered, instance.upper_bound
+
+
+def as_run(result: Result, found: bool = True) -> Run:
+    history = [(seconds, makespan) for seconds, _, makespan in result.history]
+    return Run(result.makespan if found else None, result.lower_bound, result.seconds, history)
+
+
+def run_cp_sat(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
+    result = cp_sat.solve(instance, time_limit=seconds, workers=workers, seed=seed)
+    return as_run(result, found=bool(result.history))
+
+
+def run_search(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
+    return as_run(solve(instance, l2s.stop.seconds(seconds), seed, workers=workers))
+
+
+def run_warm(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
+    first = solve(instance, l2s.stop.seconds(seconds / 5), seed, workers=workers)
+    then = cp_sat.solve(instance, first, max(seconds - first.seconds, 0.1), workers, seed)
+    history = [(time, makespan) for time, _, makespan in first.history]
+    history += [(first.seconds + time, makespan) for time, _, makespan in then.history[1:]]
+    return Run(then.makespan, then.lower_bound, first.seconds + then.seconds, history)
+
+
+def run_hybrid(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
+    return as_run(cp_sat.hybrid(instance, seconds, workers, seed))
+
+
+RUNNERS: dict[str, Callable[[Instance, float, int, int], Run]] = {
+    "cp-sat": run_cp_sat,
+    "search": run_search,
+    "warm": run_warm,
+    "hybrid": run_hybrid,
+}
+
+
+def gap(makespan: float | None, reference: int) -> float:
+    return float("nan") if makespan is None else 100 * (makespan / reference - 1)
+
+
+def reference_of(known: int | None, runs: dict[str, Run]) -> int:
+    return known or max(run.lower_bound for run in runs.values())
+
+
+def row(name: str, known: int | None, runs: dict[str, Run]) -> str:
+    reference = reference_of(known, runs)
+    cells = [f"{name:>9} {reference:>6} {max(run.lower_bound for run in runs.values()):>6}"]
+    for run in runs.values():
+        text = "none" if run.makespan is None else f"{run.makespan}{'*' if run.proven else ' '}"
+        cells.append(f"{text:>8} {gap(run.makespan, reference):>7.2f}")
+    return " ".join(cells)
+
+
+def compare(instances: Cases, seconds: float, workers: int, seed: int) -> dict:
+    """Run everything at one time limit and print the table."""
+    print(f"\n{seconds:g} s, {workers} cores; load {os.getloadavg()[0]:.1f} before")
+    print(f"{'instance':>9} {'best':>6} {'bound':>6}", *(f"{method:>8}   gap %" for method in METHODS), flush=True)
+    table: Table = {}
+    for name, (instance, known) in instances.items():
+        table[name] = {method: RUNNERS[method](instance, seconds, workers, seed) for method in METHODS}
+        print(row(name, known, table[name]), flush=True)
+    print_means(table, instances)
+    twice = missing_proofs(table, instances, seconds, workers, seed)
+    print_verdict(table, instances, twice)
+    print(f"load {os.getloadavg()[0]:.1f} after")
+    return {"seconds": seconds, "workers": workers, "runs": table, "hybrid_in_twice_the_time": twice}
+
+
+def means(table: Table, instances: Cases) -> dict[str, Any]:
+    """Mean gap per group and method; not a number where a method has no schedule for one of the group."""
+    found = {}
+    for group, names in GROUPS.items():
+        members = [name for name in names if name in table]
+        if members:
+            found[group] = {
+                method: float(
+                    np.mean([gap(table[n][method].makespan, reference_of(instances[n][1], table[n])) for n in members])
+                )
+                for method in METHODS
+            }
+    return found
+
+
+def print_means(table: Table, instances: Cases) -> None:
+    for group, values in means(table, instances).items():
+        print(f"{group:>23}", *(f"{values[method]:>16.2f}" for method in METHODS))
+
+
+def missing_proofs(
+    table: Table,
+    instances: Cases,
+    seconds: float,
+    workers: int,
+    seed: int,
+) -> dict[str, Run]:
+    """The hybrid in twice the time, where only CP-SAT alone had a proof."""
+    return {
+        name: run_hybrid(instances[name][0], 2 * seconds, workers, seed)
+        for name, runs in table.items()
+        if runs["cp-sat"].proven and not runs["hybrid"].proven
+    }
+
+
+def print_verdict(
+    table: Table,
+    instances: Cases,
+    twice: dict[str, Run],
+) -> None:
+    def length(run: Run) -> float:
+        return float("inf") if run.makespan is None else run.makespan
+
+    worse = [name for name, runs in table.items() if length(runs["hybrid"]) > length(runs["cp-sat"])]
+    groups = [g for g, v in means(table, instances).items() if v["hybrid"] > v["search"] + 1e-9]
+    unproven = [name for name, run in twice.items() if not run.proven]
+    print(f"hybrid worse than CP-SAT alone: {', '.join(worse) or 'never'}")
+    print(f"hybrid worse than the search on the mean of: {', '.join(groups) or 'no group'}")
+    print(f"proven by CP-SAT alone, not by the hybrid in twice the time: {', '.join(unproven) or 'nothing'}")
+    proofs = {method: sum(runs[method].proven for runs in table.values()) for method in METHODS}
+    print("proofs:", ", ".join(f"{method} {count}" for method, count in proofs.items()))
+
+
+def plot(comparison: dict, instances: Cases, path: Path) -> None:
+    """Mean gap over the instances against time."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    times = np.geomspace(0.05, comparison["seconds"], 200)
+    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for method in METHODS:
+        curves = [
+            [gap(runs[method].makespan_at(time), reference_of(instances[name][1], runs)) for time in times]
+            for name, runs in comparison["runs"].items()
+        ]
+        axes.plot(times, np.mean(curves, axis=0), label=method)  # begins when all instances have a schedule
+    axes.set(xscale="log", xlabel="seconds", ylabel="mean gap, %")
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_title(f"{len(comparison['runs'])} instances, {comparison['workers']} cores")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def machine_description() -> dict[str, Any]:
+    import ortools
+
+    return {
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "ortools": ortools.__version__,
+        "load": os.getloadavg(),
+        "command": " ".join(sys.argv),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--time", default="10,60", help="time limits in seconds")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--instances", help="names, or sizes of random instances such as 200x40")
+    parser.add_argument("--quick", action="store_true", help="six instances")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=Path("out/hybrid"))
+    options = parser.parse_args()
+
+    names = [name for group in GROUPS.values() for name in group]
+    if options.quick:
+        names = list(QUICK)
+    if options.instances:
+        names = options.instances.split(",")
+    for name in names:
+        if not any(name in group for group in GROUPS.values()):
+            GROUPS[name] = (name,)
+    instances = {name: load(name) for name in names}
+    options.output.mkdir(parents=True, exist_ok=True)
+    solve(instances[names[0]][0], l2s.stop.steps(1))  # compile before the clock runs
+    report: dict[str, Any] = {"machine": machine_description(), "comparisons": []}
+    for seconds in (float(part) for part in options.time.split(",")):
+        comparison = compare(instances, seconds, options.workers, options.seed)
+        plot(comparison, instances, options.output / f"anytime-{seconds:g}s.png")
+        report["comparisons"].append(comparison)
+        text = json.dumps(report, default=vars, indent=1)
+        (options.output / "results.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
