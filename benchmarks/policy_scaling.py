@@ -40,22 +40,21 @@ def random_policy(width: int) -> Policy:
     return Policy("random", config, {name: np.abs(w) if "running_var" in name else w for name, w in weights.items()})
 
 
-def search_on(n_jobs: int, n_machines: int, policy: Policy) -> Search:
+def search_on(n_jobs: int, n_machines: int, policy: Policy) -> tuple[Search, np.ndarray]:
+    """A search, and a random linear order to start from."""
     instance = taillard(n_jobs, n_machines, 1, 2)
     linear_order = np.empty(instance.n_operations, np.int64)
     jobs = np.random.default_rng(1).permutation(instance.job)
     linear_order[np.argsort(jobs, kind="stable")] = np.arange(instance.n_operations)
-    search = Search(instance, "n5", L2SSelector(policy), Memory(tenure=(1, 1)), seed=1)
-    search.start(linear_order)
-    return search
+    return Search(instance, "n5", L2SSelector(policy), Memory(tenure=(1, 1)), seed=1), linear_order
 
 
-def steps(search: Search, count: int) -> float:
-    """Seconds per step."""
-    start, until = time.perf_counter(), search.step + count
-    search.run(until)
-    assert search.step == until
-    return (time.perf_counter() - start) / count
+def steps(search: Search, order: np.ndarray, count: int) -> float:
+    """Seconds per step, from the start."""
+    search.start(order)
+    before, start = search.step, time.perf_counter()
+    search.run(before + count)
+    return (time.perf_counter() - start) / (search.step - before)
 
 
 def sizes_of(varied: str, other: int) -> list[tuple[int, int]]:
@@ -70,7 +69,7 @@ def measure(width: int, rounds: int) -> dict[tuple[int, int], float]:
     searches = {size: search_on(*size, policy) for size in sizes}
     for turn in range(rounds + 1):
         for size in sizes:
-            taken = steps(searches[size], max(1, 4000 // (size[0] * size[1])))
+            taken = steps(*searches[size], max(1, 4000 // (size[0] * size[1])))
             if turn:  # the first round warms up
                 seconds[size].append(taken)
     return {size: statistics.median(values) for size, values in seconds.items()}
@@ -82,22 +81,21 @@ def plot(rows: list[dict[str, Any]], path: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 5), layout="constrained")
     for axis, varied, other in zip(axes, ("jobs", "machines"), ("machines", "jobs"), strict=True):
-        for row in rows:
-            if row["varied"] == varied:
-                label = f"width {row['width']}, {row['fixed']} {other} (exponent {row['exponent']:.2f})"
-                axis.plot(row["values"], row["milliseconds"], "o-", markersize=4, label=label)
+        shown = [row for row in rows if row["varied"] == varied]
+        for row in shown:
+            label = f"width {row['width']}, {row['fixed']} {other} (exponent {row['exponent']:.2f})"
+            axis.plot(row["values"], row["milliseconds"], "o-", markersize=4, label=label)
+        values = np.array(shown[0]["values"])
+        lowest = min(row["milliseconds"][-1] for row in shown) / 2.5
+        axis.plot(values, lowest * values / values[-1], "k--", linewidth=1, label="linear growth")
         axis.set(xlabel=f"number of {varied}", ylabel="milliseconds per step", xscale="log", yscale="log")
-        low, high = axis.get_xlim()
-        points = np.array([row["values"][-1] for row in rows if row["varied"] == varied][:1] * 2, float)
-        bottom = min(row["milliseconds"][-1] for row in rows if row["varied"] == varied) / 3
-        guide = np.array([points[0] / 8, points[0]])
-        axis.plot(guide, bottom * guide / points[0], "k--", linewidth=1, label="linear growth")
-        axis.set_xlim(low, high)
-        axis.grid(True, which="both", alpha=0.2)
-        axis.legend(fontsize=8)
-    figure.suptitle("One improvement step with the policy network, one core")
+        axis.set_xticks(values, labels=[str(value) for value in values])
+        axis.minorticks_off()
+        axis.grid(True, alpha=0.3)
+        axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+    figure.suptitle("One improvement step with the policy network, everything included, one core")
     figure.savefig(path, dpi=110)
 
 

@@ -39,6 +39,7 @@ from torch_geometric.utils import add_self_loops
 from heuristics.search import Memory, Search
 from l2s_plugin.generate import taillard
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.compiled import Scorer
 from l2s_plugin.policy.config import PolicyConfig
@@ -206,7 +207,10 @@ class OurSearch:
 
     def __init__(self, schedule: Schedule, selector: Any, gear: str) -> None:
         self.search = Search(schedule.instance, "n5", selector, Memory(tenure=(1, 1)), seed=1, gear=gear)
-        self.search.start(schedule.linear_order)
+        self.order = schedule.linear_order
+
+    def restart(self) -> None:
+        self.search.start(self.order)
 
     def steps(self, count: int) -> None:
         until = self.search.step + count
@@ -225,15 +229,20 @@ def check_agreement(baseline: BaselineSearch, scorer: Scorer) -> None:
         baseline.step()
 
 
+def random_order(instance: Instance, seed: int) -> np.ndarray:
+    """A random linear order that keeps the order within the jobs."""
+    order = np.empty(instance.n_operations, np.int64)
+    jobs = np.random.default_rng(seed).permutation(instance.job)
+    order[np.argsort(jobs, kind="stable")] = np.arange(instance.n_operations)
+    return order
+
+
 def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
     config = PolicyConfig(width=width, action_width=width)
     torch.manual_seed(1)
     weights = PolicyNetwork(config).state_dict()
-    # far from a good schedule, where some have no moves: a random order of the jobs' operations
-    jobs = np.random.default_rng(1).permutation(instance.job)
-    linear_order = np.empty(instance.n_operations, np.int64)
-    linear_order[np.argsort(jobs, kind="stable")] = np.arange(instance.n_operations)
-    schedule = Schedule.from_linear_order(instance, linear_order)
+    # far from a good schedule, where some have no moves
+    schedule = Schedule.from_linear_order(instance, random_order(instance, 1))
     baseline = BaselineSearch(schedule, baseline_network(config, weights))
     fused = Scorer(config, weights, engine="fused")
     check_agreement(baseline, fused)
@@ -249,6 +258,8 @@ def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {method: [] for method in METHODS}
     for turn in range(rounds + 1):
         for method in METHODS:
+            if method in searches:  # or it would arrive where there are no moves
+                searches[method].restart()
             start = time.perf_counter()
             run[method](counts[method])
             if turn:  # the first round warms up
@@ -261,6 +272,27 @@ def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
     }
 
 
+def measure_batch(instance: Instance, width: int, rounds: int, size: int = 16) -> dict[str, float]:
+    """Milliseconds per state of the network alone, for a batch of states: each engine, on the CPU."""
+    config = PolicyConfig(width=width, action_width=width)
+    torch.manual_seed(1)
+    weights = PolicyNetwork(config).state_dict()
+    states = []
+    for seed in range(size):
+        states.append(new_state(instance, 0))
+        set_order(states[-1], random_order(instance, seed).astype(np.uint32))
+    moves = [(state.order[:8], state.order[8:16]) for state in states]
+    scorers = {engine: Scorer(config, weights, engine=engine) for engine in ("fused", "compiled")}
+    seconds: dict[str, list[float]] = {engine: [] for engine in scorers}
+    for turn in range(rounds + 1):
+        for engine, scorer in scorers.items():
+            start = time.perf_counter()
+            scorer.scores_batch(states, moves)
+            if turn:
+                seconds[engine].append((time.perf_counter() - start) / size)
+    return {engine: round(1e3 * statistics.median(values), 4) for engine, values in seconds.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="15x15,30x20,100x20")
@@ -270,7 +302,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     print("| width | size | baseline ms | fused ms | single ms | loop ms | fused | single | loop |")
     print("|---|---|---|---|---|---|---|---|---|")
     for width in map(int, options.widths.split(",")):
@@ -281,6 +313,12 @@ def main() -> None:
             times = " | ".join(f"{row['milliseconds'][method]:.2f}" for method in METHODS)
             ratios = " | ".join(f"{row['times_faster'][method]:.1f}x" for method in METHODS[1:])
             print(f"| {width} | {size} | {times} | {ratios} |", flush=True)
+    print("\nNetwork alone, 16 states in one call, ms per state:\n")
+    print("| width | size | fused | compiled |\n|---|---|---|---|")
+    for row in rows:
+        n_jobs, n_machines = map(int, row["size"].split("x"))
+        row["batch_milliseconds"] = batch = measure_batch(taillard(n_jobs, n_machines, 1, 2), row["width"], 5)
+        print(f"| {row['width']} | {row['size']} | {batch['fused']:.2f} | {batch['compiled']:.2f} |", flush=True)
     if options.output:
         versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
         setup = {"threads": 1, "cores": os.cpu_count(), "rounds": options.rounds, **versions}
