@@ -30,7 +30,7 @@ def map_authors_keys(weights: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if _EPS.fullmatch(name):
             if (weight != 0).any():
-                raise L2SError(f"weight {name!r} must be 0, as in the paper")
+                raise L2SError(f"weight {name!r} is not that of the paper, expected 0")
             continue
         mapped[_map_name(name)] = weight
     return mapped

@@ -160,5 +160,5 @@ def test_a_wrong_config_is_one_clear_line(data, message: str) -> None:
 def test_weights_of_other_networks_are_refused(name: str) -> None:
     with pytest.raises(L2SError, match="not one of the paper's network"):
         map_authors_keys({name: 0})
-    with pytest.raises(L2SError, match="must be 0"):
+    with pytest.raises(L2SError, match="expected 0"):
         map_authors_keys({"embedding_gin.GIN_layers.0.eps": np.ones(1)})
