@@ -66,10 +66,13 @@ class Assistant:
                 return 1
             self._turn.result()
             self._turn = None
-        if self._incumbent.schedule is None or not self._is_due():
-            return 0
-        self._turn = self._pool.submit(self._take_turn)
-        return 1
+        schedule = self._incumbent.schedule
+        if schedule is not None:
+            kind, seconds = self._next_turn()
+            if seconds > 0:
+                self._turn = self._pool.submit(self._take_turn, schedule, kind, seconds)
+                return 1
+        return 0
 
     def dismiss(self) -> None:
         """End the turn, if any; what it found is with the incumbent."""
@@ -78,30 +81,29 @@ class Assistant:
         if self._turn is not None:
             self._turn.result()
 
-    def _is_due(self) -> bool:
+    def _next_turn(self) -> tuple[str, float]:
+        """What to do next, and for how many seconds: 0 while the search goes on alone."""
         elapsed = self._monitor.seconds
         since = elapsed - self._monitor.history[-1][0]
+        kind = self._kinds[self._turns % len(self._kinds)]
         if self._turns == 0 and since < max(0.1, 0.1 * elapsed):
-            return False  # the search is still in the middle of its first descent
+            return kind, 0.0  # the search is still in the middle of its first descent
         more = next((factor for fraction, factor in _STALLED if since > fraction * elapsed), 1.0)
         share = min(self._most, self._share * more)
-        if share == 1:
-            self._turn_seconds = float("inf")  # until the proof, or until the search finds a better schedule
-            return True
-        return self._used + self._turn_seconds / 2 <= share * elapsed
+        if share == 1 and "proof" in self._kinds:
+            return "proof", float("inf")  # until it succeeds, or the search finds a better schedule
+        return kind, self._turn_seconds if self._used + self._turn_seconds / 2 <= share * elapsed else 0.0
 
-    def _take_turn(self) -> None:
+    def _take_turn(self, schedule: Schedule, kind: str, seconds: float) -> None:
         begin = time.perf_counter()
-        schedule = self._incumbent.schedule
-        assert schedule is not None
-        if self._kinds[self._turns % len(self._kinds)] == "proof":
-            self._prove(schedule)
+        if kind == "proof":
+            self._prove(schedule, seconds)
         else:
-            self._windows(schedule, begin + self._turn_seconds)
+            self._windows(schedule, begin + seconds)
         self._turns += 1
         self._used += time.perf_counter() - begin
 
-    def _prove(self, schedule: Schedule) -> None:
+    def _prove(self, schedule: Schedule, seconds: float) -> None:
         """Ask for a better schedule or the proof that there is none."""
         model = JobShopModel(self._instance, schedule.makespan, self._monitor.lower_bound)
         model.hint(schedule)
@@ -111,7 +113,7 @@ class Assistant:
 
         attempt = Attempt(
             model.model,
-            self._turn_seconds,
+            seconds,
             seed=int(self._rng.integers(2**31)),
             options=tuned(self._instance.n_operations),
             found=found,
