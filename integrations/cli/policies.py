@@ -55,14 +55,21 @@ def list_policies(files: tuple[str, ...], as_json: bool) -> None:
 @policies.command("import")
 @click.argument("file", metavar="FILE.pth")
 @click.option("--output", "-o", required=True, metavar="NAME.safetensors", help="The policy file to write.")
-def import_policy(file: str, output: str) -> None:
+@click.option(
+    "--normalisation",
+    type=click.Choice(["running", "batch"]),
+    default="running",
+    show_default=True,
+    help="Statistics of batch normalisation: those from training, or of each graph alone.",
+)
+def import_policy(file: str, output: str, normalisation: str) -> None:
     """Turn FILE.pth, a checkpoint of the paper's authors, into a policy file.
 
     Only tensors are read from it; nothing in it is executed.
     """
     from l2s_plugin.policy.importer import import_policy as convert
 
-    policy = convert(file, output)
+    policy = convert(file, output, normalisation)
     click.echo(render(policy.to_dict() | {"error": None}))
     click.echo(f"wrote {output}")
 

@@ -19,15 +19,18 @@ from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.shapes import check_shapes
 
 AUTHORS_HOST = {"method": "local-search", "neighbourhood": "n5", "init": "fdd/mwkr", "forbid_undo": True}
+# The authors train and test with the statistics of a whole batch of graphs: 64 in training, all instances of a group in
+# their tests. Those gathered in training stand for them, those of one graph alone do not (docs/policies.md).
+NORMALISATION = "running"
 _TWINS = ("lin_l.weight", "lin_r.weight")
 
 
-def import_policy(source: str | Path, output: str | Path) -> Policy:
+def import_policy(source: str | Path, output: str | Path, normalisation: str = NORMALISATION) -> Policy:
     """Turn a checkpoint of the paper's authors into a policy file, and return the policy as read back from it."""
     check_writable(output)
     if str(output) == "-" or Path(output).suffix != ".safetensors":
         raise PolicyError(f"{output}: the name of a policy file ends in .safetensors")
-    config, weights = read_authors_file(source)
+    config, weights = read_authors_file(source, normalisation)
     record = {
         "imported": Path(source).name,
         "sha256": hashlib.sha256(read_bytes(source, PolicyError)).hexdigest(),
@@ -37,7 +40,7 @@ def import_policy(source: str | Path, output: str | Path) -> Policy:
     return load_policy(output)
 
 
-def read_authors_file(path: str | Path) -> tuple[PolicyConfig, dict[str, Any]]:
+def read_authors_file(path: str | Path, normalisation: str = NORMALISATION) -> tuple[PolicyConfig, dict[str, Any]]:
     """Architecture and tensors, under our names, of a `.pth` file in the authors' layout."""
     weights = _load_tensors(path)
     for name, weight in weights.items():
@@ -46,7 +49,7 @@ def read_authors_file(path: str | Path) -> tuple[PolicyConfig, dict[str, Any]]:
             raise PolicyError(f"{path}: {name!r} and its twin lin_r.weight differ, which this network cannot express")
     try:
         mapped = map_authors_keys(weights)
-        config = _infer_config(mapped)
+        config = _infer_config(mapped, normalisation)
     except (L2SError, ValueError, RuntimeError) as error:  # the latter two about an eps that is no single number
         raise PolicyError(f"{path}: not in the layout of the paper's authors: {error}") from error
     check_shapes(config, mapped, str(path))
@@ -77,7 +80,7 @@ def _load_tensors(path: str | Path) -> Mapping[str, Any]:
     return content
 
 
-def _infer_config(weights: Mapping[str, Any]) -> PolicyConfig:
+def _infer_config(weights: Mapping[str, Any], normalisation: str) -> PolicyConfig:
     """The architecture, read off names and shapes; what they do not tell is as in the authors' code."""
     has_tpm, has_cam = (any(name.startswith(f"{module}.") for name in weights) for module in ("tpm", "cam"))
     if not (has_tpm or has_cam):
@@ -96,6 +99,7 @@ def _infer_config(weights: Mapping[str, Any]) -> PolicyConfig:
         layers=_count(weights, "tpm.layers" if has_tpm else "cam.layers"),
         heads=heads,
         embedding="both" if has_tpm and has_cam else "tpm" if has_tpm else "cam",
+        normalisation=normalisation,
         action_width=action_width,
         action_layers=(_count(weights, "action.layers") + 1) // 2,
     )

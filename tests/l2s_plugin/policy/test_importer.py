@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def authors_weights(config: PolicyConfig = SMALL, seed: int = 0) -> OrderedDict:
 def test_architecture_is_read_off_the_shapes_and_weights_keep_their_values(config, tmp_path):
     torch.save(authors_weights(config), tmp_path / "theirs.pth")
     policy = import_policy(tmp_path / "theirs.pth", tmp_path / "ours.safetensors")
-    assert policy.config == config
+    assert policy.config == replace(config, normalisation="running")
     assert policy.name == "ours"
     for name, weight in random_weights(config).items():
         assert np.array_equal(policy.weights[name], weight)
@@ -154,7 +155,10 @@ def test_paths_that_do_not_work_are_refused_before_anything_is_read(tmp_path):
 @needs_authors
 def test_the_authors_file_is_the_network_of_the_paper():
     config, weights = read_authors_file(AUTHORS)
-    assert config == PolicyConfig(width=128, layers=4, action_width=128, action_layers=4)
+    assert config == PolicyConfig(
+        width=128, layers=4, action_width=128, action_layers=4, normalisation="running", features="paper"
+    )
+    assert read_authors_file(AUTHORS, "batch")[0].normalisation == "batch"
     assert sum(weight.numel() for name, weight in weights.items() if "batches" not in name) > 400_000
 
 
@@ -167,8 +171,6 @@ def imported(tmp_path_factory):
 @pytest.mark.parametrize("mode", ["batch", "running"])
 @pytest.mark.parametrize("case", golden_cases(), ids=lambda case: getattr(case, "name", None))
 def test_the_imported_policy_gives_the_scores_of_the_authors_code(imported, case, mode):
-    from dataclasses import replace
-
     from l2s_plugin.policy.compiled import Scorer
     from l2s_plugin.schedule import Schedule
 
