@@ -67,7 +67,7 @@ def local_search_batch(
 def tabu_search_batch(
     instances: Sequence[Instance],
     selector: Any,
-    neighbourhood: Any = "n6",
+    neighbourhood: Any = "n7",
     *,
     stop: Stop | Condition | None,
     seeds: int | Sequence[int] = 0,

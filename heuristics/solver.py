@@ -28,7 +28,7 @@ def solve(
     workers: int = 1,
     *,
     selector: Any = "estimate",
-    neighbourhood: Any = "n6",
+    neighbourhood: Any = "n7",
     population: int = 8,
     patience: int = PATIENCE,
     gear: str | None = None,

@@ -35,7 +35,7 @@ def tabu_memory(instance: Instance, tenure: tuple[int, int] | None) -> Memory:
 def tabu_search(
     instance: Instance,
     selector: Any = "estimate",
-    neighbourhood: Any = "n6",
+    neighbourhood: Any = "n7",
     *,
     stop: Stop | Condition | None,
     seed: int = 0,

@@ -91,7 +91,7 @@ class Request:
 )
 @click.option("--selector", metavar="NAME", help="Picks the moves; estimate (tabu), best-improvement (local-search).")
 @click.option("--policy", metavar="NAME|FILE", help="The policy that a learned selector follows; implies l2s.")
-@click.option("--neighbourhood", metavar="NAME", help="Lists the moves; n6 (tabu), n5 (local-search).")
+@click.option("--neighbourhood", metavar="NAME", help="Lists the moves; n7 (tabu), n5 (local-search).")
 @click.option("--init", metavar="RULE", help="Dispatching rule of the first schedule; fdd/mwkr unless given.")
 @click.option("--warm-start", metavar="SCHEDULE.json", help="Begin with this schedule instead; it is verified.")
 @click.option(

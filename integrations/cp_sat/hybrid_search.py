@@ -38,7 +38,7 @@ def hybrid(
     *,
     selector: Any = None,
     policy: Any = None,
-    neighbourhood: Any = "n6",
+    neighbourhood: Any = "n7",
     warm_start: WarmStart = None,
     initial: str = "fdd/mwkr",
     stop: Stop | Condition | None = None,

@@ -39,7 +39,7 @@ def test_the_history_is_written_as_csv(result, tmp_path):
 
 def test_the_summary_names_makespan_bound_and_seed(result):
     text = result.summary()
-    for word in (str(result.makespan), str(result.lower_bound), "seed 4", "n6", "estimate"):
+    for word in (str(result.makespan), str(result.lower_bound), "seed 4", "n7", "estimate"):
         assert word in text
 
 

@@ -48,7 +48,7 @@ def test_cp_sat_proves_what_the_search_found(workers):
     assert (result.status, result.stopped_by) == ("OPTIMAL", "optimal")
     assert l2s.bounds.best_lower_bound(instance) < result.makespan
     assert result.steps > 0
-    assert (result.selector, result.neighbourhood, result.gear) == ("estimate", "n6", "compiled")
+    assert (result.selector, result.neighbourhood, result.gear) == ("estimate", "n7", "compiled")
 
 
 @pytest.mark.parametrize("selector", ["boltzmann", FirstMove()])
