@@ -19,7 +19,7 @@ _SMALL = 150
 _SHARES = ((_SMALL, 0.5), (300, 0.2))
 _LEAST_SHARE = 0.1
 _STALLED = ((0.8, 5.0), (0.5, 2.5))  # fraction of the run without improvement, and how much more that gives CP-SAT
-_SLOW_SEARCH_SHARE = 0.5  # a selector in Python takes so few steps that windows find more
+_SLOW_SEARCH_SHARE = 0.5  # a large network or Python code as selector: few steps, and windows find more
 _MOST_FOR_PROOF = 5000  # operations; CP-SAT would still be reading the model when its turn is over
 _FIRST_TURN = 0.5  # seconds; turns without a proof double
 _WINDOW_SECONDS = 0.5
@@ -38,16 +38,13 @@ class Assistant:
         Shared with the search.
     workers
         Cores of the run; with only one of them, the search has to wait during a turn.
-    compiled
-        Whether the search runs compiled, at full speed.
     """
 
-    def __init__(self, incumbent: Incumbent, workers: int, compiled: bool, seed: int, log: Log | None) -> None:
+    def __init__(self, incumbent: Incumbent, workers: int, seed: int, log: Log | None) -> None:
         self._incumbent = incumbent
         self._monitor = incumbent.monitor
         self._instance = incumbent.monitor.instance
         self._most = 1.0 if workers > 1 else 0.5
-        self._share = _share(self._instance.n_operations, compiled)
         self._rng = np.random.default_rng(seed)
         self._log = log
         self._pool = ThreadPoolExecutor(1, "cp-sat-turn")
@@ -57,9 +54,8 @@ class Assistant:
         self._turns = 0
         self._turn_seconds = _FIRST_TURN
         self._window_size = 5.0 * self._instance.n_machines
-        self._kinds = _kinds(self._instance.n_operations, compiled)
 
-    def cores(self) -> int:
+    def cores(self, slow_search: bool = False) -> int:
         """Begin or end a turn; returns how many cores CP-SAT has until it is asked again. Raises what a turn raised."""
         if self._turn is not None:
             if not self._turn.done():
@@ -68,7 +64,7 @@ class Assistant:
             self._turn = None
         schedule = self._incumbent.schedule
         if schedule is not None:
-            kind, seconds = self._next_turn()
+            kind, seconds = self._next_turn(slow_search)
             if seconds > 0:
                 self._turn = self._pool.submit(self._take_turn, schedule, kind, seconds)
                 return 1
@@ -81,16 +77,17 @@ class Assistant:
         if self._turn is not None:
             self._turn.result()
 
-    def _next_turn(self) -> tuple[str, float]:
+    def _next_turn(self, slow_search: bool) -> tuple[str, float]:
         """What to do next, and for how many seconds: 0 while the search goes on alone."""
         elapsed = self._monitor.seconds
         since = elapsed - self._monitor.history[-1][0]
-        kind = self._kinds[self._turns % len(self._kinds)]
+        kinds = _kinds(self._instance.n_operations, slow_search)
+        kind = kinds[self._turns % len(kinds)]
         if self._turns == 0 and since < max(0.1, 0.1 * elapsed):
             return kind, 0.0  # the search is still in the middle of its first descent
         more = next((factor for fraction, factor in _STALLED if since > fraction * elapsed), 1.0)
-        share = min(self._most, self._share * more)
-        if share == 1 and "proof" in self._kinds:
+        share = min(self._most, more * _share(self._instance.n_operations, slow_search))
+        if share == 1 and "proof" in kinds and not slow_search:
             return "proof", float("inf")  # until it succeeds, or the search finds a better schedule
         return kind, self._turn_seconds if self._used + self._turn_seconds / 2 <= share * elapsed else 0.0
 
@@ -171,14 +168,14 @@ class Assistant:
         return self._dismissed or self._monitor.out_of_time()
 
 
-def _share(n_operations: int, compiled: bool) -> float:
-    if not compiled:
+def _share(n_operations: int, slow_search: bool) -> float:
+    if slow_search:
         return _SLOW_SEARCH_SHARE
     return next((share for most, share in _SHARES if n_operations <= most), _LEAST_SHARE)
 
 
-def _kinds(n_operations: int, compiled: bool) -> tuple[str, ...]:
+def _kinds(n_operations: int, slow_search: bool) -> tuple[str, ...]:
     """What turns are for, in this order, over and over."""
     if n_operations > _MOST_FOR_PROOF:
         return ("windows",)
-    return ("proof",) if compiled and n_operations <= _SMALL else ("proof", "windows")
+    return ("proof",) if n_operations <= _SMALL and not slow_search else ("proof", "windows")

@@ -11,7 +11,6 @@ import numpy as np
 from heuristics.monitor import Listener, Monitor
 from heuristics.population import PATIENCE, Island, Member
 from heuristics.result import Result
-from heuristics.search import COMPILED
 from heuristics.solver import exchange, settle
 from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
@@ -27,6 +26,9 @@ from l2s_plugin.stop import Condition, Stop
 METHOD = "hybrid"
 _ROUND = 0.15  # seconds between two meetings of search and CP-SAT
 _PAUSE = 0.02  # seconds to wait while CP-SAT has the only core
+_SLOW = 5_000_000  # operations x steps per second on a core; built-in rules in the compiled gear reach 20 times that
+    5_000_000  # operations x steps per second on one core; hand-made rules in the compiled gear are 20 times as fast
+)
 _MOST_STEPS = 10_000_000  # in a round; also where a step takes no time, because there are no moves
 
 
@@ -81,12 +83,11 @@ def hybrid(
 
     with Monitor(instance, limits, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
         incumbent = Incumbent(monitor)
-        compiled = islands[0].search.gear == COMPILED
-        assistant = Assistant(incumbent, workers, compiled, seed, line_log)
+        assistant = Assistant(incumbent, workers, seed, line_log)
         crews = Crews(islands, monitor, pool)
         try:
             while not monitor.should_stop(crews.steps):
-                crews.evolve(workers - assistant.cores())
+                crews.evolve(workers - assistant.cores(crews.slow))
                 _meet(islands, incumbent, crews.steps)
         finally:
             assistant.dismiss()
@@ -96,7 +97,10 @@ def hybrid(
 
 
 class Crews:
-    """Lets as many islands search as there are cores for them; those that are behind come first."""
+    """Lets as many islands search as there are cores for them; those that are behind come first.
+
+    `slow` says whether the search takes so few steps that CP-SAT makes more of the time.
+    """
 
     def __init__(self, islands: list[Island], monitor: Monitor, pool: ThreadPoolExecutor) -> None:
         self._islands = islands
@@ -104,6 +108,7 @@ class Crews:
         self._pool = pool
         self._per_round = 1  # a learned selector may take a second per step
         self.steps = 0
+        self.slow = False
 
     def evolve(self, count: int) -> None:
         """One round on `count` cores."""
@@ -124,6 +129,8 @@ class Crews:
         for future in run:
             future.result()
         elapsed = max(time.perf_counter() - begin, 1e-6)
+        if elapsed > _ROUND / 3:
+            self.slow = per_round / elapsed * self._monitor.instance.n_operations < _SLOW
         faster = min(4.0, _ROUND / elapsed)
         self._per_round = max(1, min(int(faster * self._per_round), _MOST_STEPS))
         self.steps = sum(island.search.step for island in self._islands)

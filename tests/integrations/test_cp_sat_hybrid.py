@@ -60,7 +60,7 @@ def test_any_selector_can_be_the_search_part(selector):
 
 def test_what_cp_sat_finds_goes_to_the_search(monkeypatch):
     """The search alone cannot leave its first schedule; windows can, and it goes on from there."""
-    monkeypatch.setattr(assistant, "_kinds", lambda n, compiled: ("windows",))
+    monkeypatch.setattr(assistant, "_kinds", lambda n, slow: ("windows",))
     instance = unknown("ft10")
     first = dispatch(instance)
     stop = l2s.stop.target(first.makespan - 1)
