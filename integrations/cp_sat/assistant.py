@@ -16,9 +16,9 @@ from l2s_plugin.schedule import Schedule
 # Up to so many operations, CP-SAT gets this share of one core: proofs are likely up to 15x10, possible up to 20x15, and
 # beyond that the search makes more of the time. The longer the search has found nothing, the more CP-SAT gets.
 _SMALL = 150
-_SHARES = ((_SMALL, 0.5), (300, 0.2))
-_LEAST_SHARE = 0.1
-_STALLED = ((0.8, 5.0), (0.5, 2.5))  # fraction of the run without improvement, and how much more that gives CP-SAT
+_SHARES = ((_SMALL, 0.5), (300, 0.1))
+_LEAST_SHARE = 0.03
+_STALLED = ((0.8, 10.0), (0.5, 3.0))  # fraction of the run without improvement, and how much more that gives CP-SAT
 _SLOW_SEARCH_SHARE = 0.5  # a large network or Python code as selector: few steps, and windows find more
 _MOST_FOR_PROOF = 5000  # operations; CP-SAT would still be reading the model when its turn is over
 _FIRST_TURN = 0.5  # seconds; turns without a proof double

@@ -27,8 +27,6 @@ METHOD = "hybrid"
 _ROUND = 0.15  # seconds between two meetings of search and CP-SAT
 _PAUSE = 0.02  # seconds to wait while CP-SAT has the only core
 _SLOW = 5_000_000  # operations x steps per second on a core; built-in rules in the compiled gear reach 20 times that
-    5_000_000  # operations x steps per second on one core; hand-made rules in the compiled gear are 20 times as fast
-)
 _MOST_STEPS = 10_000_000  # in a round; also where a step takes no time, because there are no moves
 
 
