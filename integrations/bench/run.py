@@ -22,11 +22,11 @@ def run(cells: Sequence[Cell], store: Store, processes: int, report: Report) -> 
     begin = time.perf_counter()
     try:
         for done, row in enumerate(_results(missing, processes), 1):
+            if row["stopped_by"] == "interrupt":  # cut short: not a result
+                return False
             store.add(row)
             left = (time.perf_counter() - begin) / done * (len(missing) - done)
             report(done, len(missing), left, row)
-            if row["stopped_by"] == "interrupt":
-                return False
     except KeyboardInterrupt:
         return False
     return True

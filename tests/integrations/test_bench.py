@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import l2s_plugin as l2s
 from heuristics import tabu_search
 from integrations.bench import report
+from integrations.bench.cells import run_cell
 from integrations.bench.sets import groups
 from integrations.bench.store import Store
 from integrations.cli.bench import bench
@@ -77,6 +78,18 @@ def test_a_killed_run_is_resumed_and_loses_the_cell_in_the_making_only(tmp_path)
     second = json.loads(run(*words).stdout)
     assert [cell["makespan"] for cell in second["cells"]] == [77, *(cell["makespan"] for cell in first["cells"][1:])]
     assert len(cells.read_text().splitlines()) == 4
+
+
+def test_a_run_cut_short_by_a_signal_is_not_kept(tmp_path, monkeypatch):
+    def interrupted(cell):
+        return run_cell(cell) | ({"stopped_by": "interrupt"} if cell.seed == 2 else {})
+
+    monkeypatch.setattr("integrations.bench.run.run_cell", interrupted)
+    result = run("ft06", "--steps", "10", "--seeds", "3", "--output", str(tmp_path), "--json")
+    report = json.loads(result.stdout)
+    assert (report["finished"], [cell["seed"] for cell in report["cells"]]) == (False, [1])
+    assert len((tmp_path / "cells.jsonl").read_text().splitlines()) == 1
+    assert "run the same command again to resume" in result.stderr
 
 
 def test_results_are_written_in_every_form(tmp_path):
