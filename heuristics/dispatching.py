@@ -31,7 +31,7 @@ from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import DispatchingRuleSpec
-from l2s_plugin.verify import verify
+from l2s_plugin.verification import verify
 
 if TYPE_CHECKING:
     from l2s_plugin.kernels.dispatch import Shop

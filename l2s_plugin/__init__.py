@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         RendererSpec,
         SelectorSpec,
     )
-    from l2s_plugin.verify import verify
+    from l2s_plugin.verification import verify
 
 __version__ = "0.1.0"
 
@@ -52,7 +52,7 @@ _HOME = {
     "load": "loader",
     "save": "loader",
     "stop": "",
-    "verify": "verify",
+    "verify": "verification",
 }
 
 __all__ = [
@@ -85,7 +85,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOME[name]
     value = getattr(import_module(f"{__name__}.{home}"), name) if home else import_module(f"{__name__}.{name}")
-    globals()[name] = value  # also over the submodule of the same name, such as `verify`
+    globals()[name] = value
     return value
 
 

@@ -167,7 +167,7 @@ class Schedule:
 
     def verify(self) -> None:
         """Check every constraint with code that the search does not share; raises `ScheduleError`."""
-        from l2s_plugin.verify import verify
+        from l2s_plugin.verification import verify
 
         verify(self.instance, self)
 
@@ -198,7 +198,7 @@ class Schedule:
     @classmethod
     def from_dict(cls, instance: Instance, data: dict[str, Any], source: str = "schedule") -> Schedule:
         """The inverse of `to_dict`; what the file claims must hold (`l2s check` says why it does not)."""
-        from l2s_plugin.verify import verify_dict
+        from l2s_plugin.verification import verify_dict
 
         verify_dict(instance, data, source)
         if data["makespan"] >= 2**31:

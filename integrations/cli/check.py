@@ -22,7 +22,7 @@ def check(ctx: click.Context, instance: str, schedule: str, as_json: bool) -> No
     """
     from l2s_plugin.loader import load
     from l2s_plugin.schedule import read_schedule_json
-    from l2s_plugin.verify import verify_dict
+    from l2s_plugin.verification import verify_dict
 
     if instance == schedule == "-":
         raise L2SError("INSTANCE and SCHEDULE.json cannot both be read from standard input")

@@ -9,9 +9,7 @@ moment another operation starts or ends, never while one is running.
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from l2s_plugin.errors import ScheduleError
@@ -202,12 +200,3 @@ def _check_integer(value: Any, what: str) -> None:
 def _show(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-class _CallableModule(ModuleType):
-    """Importing this module sets `l2s_plugin.verify` to it; there users expect the function."""
-
-    __call__ = staticmethod(verify)
-
-
-sys.modules[__name__].__class__ = _CallableModule

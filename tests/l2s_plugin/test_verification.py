@@ -16,7 +16,7 @@ import l2s_plugin as l2s
 from l2s_plugin.errors import ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.verify import verify, verify_dict
+from l2s_plugin.verification import verify, verify_dict
 from tests.strategies import solutions
 
 # 0: 0..3 on machine 0, 1: 3..5 on machine 1; 2: 0..2 on machine 1, 3: 3..7 on machine 0, 4: 7..8 on machine 1
@@ -230,7 +230,7 @@ def test_is_a_function_of_the_package_whoever_imported_the_module_first():
 
 def test_needs_neither_kernels_nor_evaluator():
     code = (
-        "import sys, l2s_plugin.verify\n"
+        "import sys, l2s_plugin.verification\n"
         "heavy = ('numba', 'torch', 'l2s_plugin.kernels', 'l2s_plugin.evaluator')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
