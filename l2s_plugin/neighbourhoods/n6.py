@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from l2s_plugin.kernels.critical_path import block_end
-from l2s_plugin.kernels.moves import add_move, is_feasible
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
+from l2s_plugin.neighbourhoods.insertions import add_moves_to_the_beginning, add_moves_to_the_end
 
 
 @neighbourhood_kernel
 def list_moves(state, moves):
-    path, length = state.path, state.path_length[0]
+    length = state.path_length[0]
     count = 0
     first = 0
     while first < length:
         last = block_end(state, first)
-        u, v = path[first], path[last]
         if last + 1 < length:
-            for i in range(first, last):
-                if is_feasible(state, path[i], v, True):
-                    count = add_move(moves, count, path[i], v, True)
+            count = add_moves_to_the_end(state, moves, count, first, last)
         if first > 0:
-            skip = 1 if last == first + 1 and last + 1 < length else 0  # a block of two has one swap
-            for i in range(first + 1 + skip, last + 1):
-                if is_feasible(state, u, path[i], False):
-                    count = add_move(moves, count, u, path[i], False)
+            count = add_moves_to_the_beginning(state, moves, count, first, last)
         first = last + 1
     return count
 
