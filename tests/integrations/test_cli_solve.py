@@ -139,7 +139,7 @@ def test_options_reach_the_search() -> None:
     assert data["makespan"] <= 1000
     start = report("la16", "--init", "spt", "--population", "1", "--max-steps", "0")
     assert start["makespan"] == dispatch(load("la16"), "spt").makespan
-    assert report("la16", "--time-limit", "0.05")["stopped_by"] == "seconds"
+    assert report("ta41", "--time-limit", "0.05")["stopped_by"] == "seconds"
 
 
 def test_a_limit_too_large_to_count_is_no_problem() -> None:
