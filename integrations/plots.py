@@ -258,13 +258,13 @@ def _key(axes: Axes, by: str) -> None:
     axes.set_xlabel("time", loc="left", color=_QUIET, fontsize=9)
 
 
-def palette(n: int) -> NDArray[np.float64]:
+def palette(n: int, lightness: float = 0.74) -> NDArray[np.float64]:
     """`n` colours of equal strength (OKLCH), neighbours far apart; RGB rows in [0, 1]."""
     index = np.arange(n, dtype=np.float64)
     turn = index / n if n <= 12 else index * 0.61803398875 % 1  # the golden ratio never comes near itself
     hue = 2 * np.pi * (0.08 + turn)
-    lightness = np.full(n, 0.74) if n <= 12 else np.array([0.74, 0.66, 0.81])[np.arange(n) % 3]
-    return _oklch_to_rgb(lightness, np.full(n, 0.125), hue)
+    shades = np.zeros(n) if n <= 12 else np.array([0.0, -0.08, 0.07])[np.arange(n) % 3]
+    return _oklch_to_rgb(lightness + shades, np.full(n, 0.125), hue)
 
 
 def _oklch_to_rgb(

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,39 +70,75 @@ def published(groups: Iterable[str]) -> list[Row]:
     ]
 
 
-def markdown(rows: Sequence[Row], groups: Iterable[str]) -> str:
-    """A table per set as papers print them: a line per method and budget, a column per group, gaps with errors."""
+class Line(NamedTuple):
+    """A line of a table as papers print them: a method with its budget, and its row in every group."""
+
+    method: str
+    budget: str
+    rows: dict[str, Row]  # by group
+
+    @property
+    def source(self) -> str:
+        return next(iter(self.rows.values()))["source"]  # type: ignore[no-any-return]
+
+    @property
+    def ours(self) -> bool:
+        return self.source == OURS
+
+    def gap(self, group: str) -> str:
+        """The mean gap with its error, as text; nothing where there is none."""
+        row = self.rows.get(group)
+        if row is None:
+            return ""
+        return f"{row['gap %']:.2f}" + (f" ± {row['s.e.']:.2f}" if row.get("s.e.") is not None else "")
+
+    def mean(self, name: str, digits: int) -> str:
+        """A column's mean over the groups, as text; nothing where there is none."""
+        values = [row[name] for row in self.rows.values() if row.get(name) is not None]
+        return f"{np.mean(values):,.{digits}f}" if values else ""
+
+
+class Table(NamedTuple):
+    """The lines about the groups of one set."""
+
+    groups: list[str]
+    lines: list[Line]
+
+    def best(self, group: str) -> float | None:
+        """The smallest gap of this run's lines."""
+        gaps = [line.rows[group]["gap %"] for line in self.lines if line.ours and group in line.rows]
+        return min(gaps, default=None)
+
+
+def tables(rows: Sequence[Row], groups: Iterable[str]) -> list[Table]:
+    """A table per set: a line per method and budget, a column per group."""
     by_set: dict[str, list[str]] = {}
     for group in groups:
         by_set.setdefault(group.partition("-")[0], []).append(group)
-    return "\n\n".join(_set_table(rows, members) for members in by_set.values())
+    return [Table(members, _lines(rows, members)) for members in by_set.values()]
 
 
-def _set_table(rows: Sequence[Row], groups: list[str]) -> str:
-    lines: dict[tuple[str, str], dict[str, Row]] = {}
+def _lines(rows: Sequence[Row], groups: list[str]) -> list[Line]:
+    lines: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row in rows:
         if row["group"] in groups:
-            lines.setdefault((row["method"], row.get("budget", "")), {})[row["group"]] = row
-    ours = any(row["source"] == OURS for row in rows)
-    heads = ["gap %", "budget", *groups, *(["seconds", "steps/s"] if ours else []), "source"]
-    table = [heads, ["---"] * len(heads)]
-    for (method, budget), found in lines.items():
-        some = list(found.values())
-        speed = [_mean(some, "seconds", 2), _mean(some, "steps/s", 0)] if ours else []
-        cells = [_gap(found.get(group)) for group in groups]
-        table.append([method, budget, *cells, *speed, some[0]["source"]])
-    return "\n".join(f"| {' | '.join(line)} |" for line in table)
+            lines.setdefault((row["method"], row.get("budget", ""), row["source"]), {})[row["group"]] = row
+    return [Line(method, budget, found) for (method, budget, _), found in lines.items()]
 
 
-def _gap(row: Row | None) -> str:
-    if row is None:
-        return ""
-    return f"{row['gap %']:.2f}" + (f" ± {row['s.e.']:.2f}" if row.get("s.e.") is not None else "")
+def markdown(rows: Sequence[Row], groups: Iterable[str]) -> str:
+    """The tables as Markdown."""
+    return "\n\n".join(_as_markdown(table) for table in tables(rows, groups))
 
 
-def _mean(rows: Sequence[Row], name: str, digits: int) -> str:
-    values = [row[name] for row in rows if row.get(name) is not None]
-    return f"{np.mean(values):,.{digits}f}" if values else ""
+def _as_markdown(table: Table) -> str:
+    ours = any(line.ours for line in table.lines)
+    heads = ["gap %", "budget", *table.groups, *(["seconds", "steps/s"] if ours else []), "source"]
+    text = [heads, ["---"] * len(heads)]
+    for line in table.lines:
+        speed = [line.mean("seconds", 2), line.mean("steps/s", 0)] if ours else []
+        text.append([line.method, line.budget, *map(line.gap, table.groups), *speed, line.source])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in text)
 
 
 def as_csv(rows: Sequence[Row]) -> str:

@@ -1,0 +1,46 @@
+"""How the gap of each configuration falls with steps or seconds, as numbers to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+By = Literal["steps", "seconds"]
+
+_POINTS = 200
+_BEGIN = {"steps": 1.0, "seconds": 0.01}
+
+
+class Curve(NamedTuple):
+    """Mean gap in percent over all runs of a configuration, at growing numbers of steps or seconds."""
+
+    at: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    runs: int
+
+
+def anytime_curves(cells: Iterable[dict[str, Any]], by: By) -> dict[str, Curve]:
+    """A curve for every configuration that searches, by label."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for cell in cells:
+        if cell["history"] and cell["method"] != "dispatch":
+            runs.setdefault(cell["label"], []).append(cell)
+    return {label: _mean(members, by) for label, members in runs.items()}
+
+
+def _mean(members: list[dict[str, Any]], by: By) -> Curve:
+    begin = _BEGIN[by]
+    end = max(cell[by] for cell in members)
+    grid = np.geomspace(begin, max(end, 2 * begin), _POINTS)
+    return Curve(grid, np.mean([_gaps(cell, by, grid) for cell in members], axis=0), len(members))
+
+
+def _gaps(cell: dict[str, Any], by: By, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gap of one run at each point of the grid."""
+    reference = cell["upper_bound"] or cell["lower_bound"]
+    points = np.array([entry[1 if by == "steps" else 0] for entry in cell["history"]])
+    gaps = np.array([100 * (entry[2] / reference - 1) for entry in cell["history"]])
+    return gaps[np.maximum(np.searchsorted(points, grid, side="right") - 1, 0)]

@@ -1,0 +1,9 @@
+"""HTML reports: one file that opens offline in any browser, drawn with plotly (extra `report`)."""
+
+from __future__ import annotations
+
+from integrations.report.bench import save_bench_report
+from integrations.report.page import check_report
+from integrations.report.results import save_report
+
+__all__ = ["check_report", "save_bench_report", "save_report"]
