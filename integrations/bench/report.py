@@ -79,7 +79,7 @@ class Line(NamedTuple):
 
     @property
     def source(self) -> str:
-        return next(iter(self.rows.values()))["source"]  # type: ignore[no-any-return]
+        return str(next(iter(self.rows.values()))["source"])
 
     @property
     def ours(self) -> bool:

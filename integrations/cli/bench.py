@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,7 @@ from l2s_plugin.files import write_text
 
 if TYPE_CHECKING:
     from integrations.bench.cells import Configuration
+    from integrations.bench.curves import By
     from integrations.bench.report import Row
 
 QUICK = ("ft", "la:10x10", "ta:15x15")
@@ -37,6 +38,7 @@ QUICK_STEPS = "500,5000"
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Runs per instance, seeds 1 to N.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Runs side by side, a core each.")
 @click.option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Keep results; run again to resume.")
+@click.option("--report", "report_file", metavar="FILE.html", help="Tables and curves as a page that opens offline.")
 @click.option("--quick", is_flag=True, help="A meaningful table in about a minute.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def bench(
@@ -52,6 +54,7 @@ def bench(
     seeds: int,
     workers: int,
     output: Path | None,
+    report_file: str | None,
     quick: bool,
     as_json: bool,
 ) -> None:
@@ -92,17 +95,26 @@ def bench(
         for seed in range(1, seeds + 1)
     ]
     store = Store(output)
+    _check_outputs(output, report_file)
     finished = run(cells, store, workers, _progress)
     rows = [store.rows[cell.key] for cell in cells if cell.key in store.rows]
     table = report.by_group(report.summarise(rows, milestones) + report.published(chosen), chosen)
+    outcome = {"command": sys.argv[1:], "finished": finished, "table": table, "cells": rows}
+    written = []
     if output is not None:
-        _write(output, rows, table, chosen, "steps" if milestones else "seconds")
+        _write(output, outcome, "steps" if milestones else "seconds")
+        written.append(f"{output}/results.md, results.csv, results.json and anytime.png")
+    if report_file is not None:
+        from integrations.report import save_bench_report
+
+        save_bench_report(outcome, report_file)
+        written.append(report_file)
     if as_json:
-        click.echo(json.dumps({"command": sys.argv[1:], "finished": finished, "table": table, "cells": rows}))
+        click.echo(json.dumps(outcome))
     else:
         click.echo(report.markdown(table, chosen) if table else "nothing finished")
-        if output is not None:
-            click.echo(f"\nwrote {output}/results.md, results.csv, results.json and anytime.png", err=True)
+        for files in written:
+            click.echo(f"wrote {files}", err=True)
     if not finished:
         click.echo("interrupted; run the same command again to resume" if output else "interrupted", err=True)
 
@@ -165,12 +177,25 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _write(folder: Path, rows: list[Row], table: list[Row], groups: Iterable[str], by: str) -> None:
+def _check_outputs(output: Path | None, report_file: str | None) -> None:
+    """Find out before the work starts that its results could not be drawn or written."""
+    if output is not None:
+        from integrations.plots import style
+
+        style()
+    if report_file is not None:
+        from integrations.report import check_report
+
+        check_report(report_file)
+
+
+def _write(folder: Path, outcome: dict[str, Any], by: By) -> None:
     from integrations.bench import report
     from integrations.bench.plots import anytime
 
-    command = " ".join(["l2s", *sys.argv[1:]])
+    command, table = shlex.join(["l2s", *outcome["command"]]), outcome["table"]
+    groups = dict.fromkeys(row["group"] for row in table)
     write_text(folder / "results.md", f"`{command}`\n\n{report.markdown(table, groups)}\n")
     write_text(folder / "results.csv", report.as_csv(table))
     write_text(folder / "results.json", json.dumps({"command": command, "table": table}, indent=1) + "\n")
-    anytime(rows, by, folder / "anytime.png")
+    anytime(outcome["cells"], by, folder / "anytime.png")

@@ -121,7 +121,7 @@ def _layout(schedule: Schedule, by: By, n_rows: int, row_height: int) -> dict[st
     end = max(schedule.makespan, 1)
     step = math.ceil(14 / row_height)
     shown = range(0, n_rows, step)
-    marks = {"tickvals": list(shown), "ticktext": [f"{by[0].upper()}{row}" for row in shown]}
+    marks: dict[str, Any] = {"tickvals": list(shown), "ticktext": [f"{by[0].upper()}{row}" for row in shown]}
     return layout(
         n_rows * row_height + 52,
         barmode="overlay",
