@@ -132,3 +132,9 @@ class Result:
                 f"best after {self.time_to_best:.2f} s; stopped by {self.stopped_by}"
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from l2s_plugin.notebook import schedule_html, table
+
+        shown = {name: value for name, value in self.to_dict().items() if name != "history" and value is not None}
+        return table(list(shown), [list(shown.values())]) + schedule_html(self.schedule)

@@ -214,6 +214,11 @@ class Schedule:
         ending = Path(path).suffix.lstrip(".").lower() if path is not None else "png"
         return default_registry().load(RendererSpec, ending)(self, path, **options)
 
+    def _repr_html_(self) -> str:
+        from l2s_plugin.notebook import schedule_html
+
+        return schedule_html(self)
+
     def __repr__(self) -> str:
         return f"Schedule({self.instance.name}: makespan {self.makespan})"
 

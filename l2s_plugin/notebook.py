@@ -1,0 +1,59 @@
+"""What notebooks show for a schedule: its picture where one can be drawn, otherwise a table."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from l2s_plugin.errors import L2SError
+
+if TYPE_CHECKING:
+    from l2s_plugin.schedule import Schedule
+
+_MOST_BARS = 2500  # beyond, the drawing is too heavy to keep in a notebook
+_MOST_MACHINES = 40
+_MOST_JOBS = 30
+
+
+def schedule_html(schedule: Schedule) -> str:
+    """The Gantt chart of the `svg` renderer; without one, a table of the machine orders."""
+    if schedule.instance.n_operations <= _MOST_BARS:
+        try:
+            return _picture(schedule)
+        except L2SError:  # no renderer, or matplotlib is not installed
+            pass
+    return f"<p>{escape(repr(schedule))}</p>{_machine_orders(schedule)}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """An HTML table; everything in it is taken as text."""
+    lines = [_line("th", head), *(_line("td", row) for row in rows)]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _line(tag: str, cells: Sequence[Any]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _picture(schedule: Schedule) -> str:
+    """An image of its own: inside the page's tree, the drawing's style sheet would apply to the whole page."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "schedule.svg")
+        schedule.gantt(file)
+        drawing = b64encode(file.read_bytes()).decode()
+    return f'<img src="data:image/svg+xml;base64,{drawing}" alt="{escape(repr(schedule))}" style="max-width: 100%">'
+
+
+def _machine_orders(schedule: Schedule) -> str:
+    job = schedule.instance.job
+    rows: list[tuple[int | str, str]] = []
+    for machine, order in enumerate(schedule.machine_orders[:_MOST_MACHINES]):
+        jobs = " ".join(str(number) for number in job[order[:_MOST_JOBS]])
+        rows.append((machine, jobs + (" …" if len(order) > _MOST_JOBS else "")))
+    if schedule.instance.n_machines > _MOST_MACHINES:
+        rows.append(("…", ""))
+    return table(("machine", "jobs in processing order"), rows)
