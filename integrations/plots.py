@@ -104,9 +104,7 @@ def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
     instance = schedule.instance
     rows, groups = (instance.machine, instance.job) if by == "machine" else (instance.job, instance.machine)
     n_rows, n_groups = (instance.n_machines, instance.n_jobs)[:: 1 if by == "machine" else -1]
-    per_row = instance.n_operations / n_rows
-    width = min(max(9.0, 0.16 * per_row + 5.0), 24.0)
-    height = min(max(0.42 if n_rows <= 12 else 0.3, 2.0 / n_rows) * n_rows, 30.0)
+    width, height = _size(schedule, n_rows)
     full_width = width + _MARGIN["left"] + _MARGIN["right"]
     full_height = height + _MARGIN["top"] + _MARGIN["bottom"]
     figure = Figure(figsize=(full_width, full_height), facecolor="white")
@@ -129,6 +127,13 @@ def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
     return axes
 
 
+def _size(schedule: Schedule, n_rows: int) -> tuple[float, float]:
+    """Inches of the chart itself: wide enough for numbers in most bars, rows as high as their count allows."""
+    bars_in_makespan = schedule.makespan / max(float(schedule.instance.duration.mean()), 1e-9)
+    row = 0.42 if n_rows <= 12 else 0.3 if n_rows <= 40 else 0.2
+    return min(max(9.0, 0.16 * bars_in_makespan + 5.0), 24.0), min(max(row * n_rows, 2.0), 30.0)
+
+
 def _bars(
     axes: Axes, schedule: Schedule, rows: NDArray[Any], groups: NDArray[Any], colours: NDArray[np.float64]
 ) -> None:
@@ -139,14 +144,14 @@ def _bars(
     y0, y1 = rows - _BAR / 2, rows + _BAR / 2
     corners = np.stack([np.stack(c, -1) for c in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], 1)
     pale = colours + (1 - colours) * 0.5
-    crowded = len(x0) / len(np.unique(rows)) > 60
+    crowded = len(x0) > 1000
     edge = 0.3 if crowded else 0.7
     some = lasting & ~critical
     axes.add_collection(
         PolyCollection(list(corners[some]), facecolors=pale[groups[some]], edgecolors="white", linewidths=edge)
     )
     some = lasting & critical
-    outline = 0.8 if crowded else 1.3
+    outline = 0.7 if crowded else 1.3
     axes.add_collection(
         PolyCollection(
             list(corners[some]),
