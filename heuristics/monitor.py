@@ -126,7 +126,7 @@ class Monitor:
         if stop.no_improvement is not None and step - last >= stop.no_improvement:
             return "no improvement"
         if stop.conditions and best is not None:
-            progress = Progress(step, self.seconds, best, last)
+            progress = Progress(step, self.seconds, best, last, self.lower_bound)
             if any(condition(progress) for condition in stop.conditions):
                 return "condition"
         return ""

@@ -24,6 +24,7 @@ class Progress:
     seconds: float
     makespan: int
     last_improvement: int  # the step that found the incumbent
+    lower_bound: int = 0  # the best known by now
 
 
 Condition = Callable[[Progress], bool]

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from l2s_plugin import __version__
 from l2s_plugin.errors import L2SError
@@ -27,22 +28,65 @@ EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE
 
 
 class Command(NamedTuple):
-    """Where a command is and what `l2s --help` says about it."""
+    """Where a command is, what `l2s --help` says about it, and the example at the end of its own help."""
 
     target: str
     summary: str
+    example: str = ""
 
 
 COMMANDS = {
-    "solve": Command("integrations.cli.solve:solve", "Find a good schedule for an instance."),
-    "bench": Command("integrations.cli.bench:bench", "Compare methods on sets of instances."),
-    "check": Command("integrations.cli.check:check", "Verify a schedule, independently of how it was found."),
-    "instances": Command("integrations.cli.instances:instances", "List the benchmark instances by name."),
-    "generate": Command("integrations.cli.instances:generate", "Make random instances, reproducibly."),
-    "convert": Command("integrations.cli.instances:convert", "Turn an instance file into another format."),
-    "policies": Command("integrations.cli.policies:policies", "List policies, or import one of the paper's authors."),
-    "plugins": Command("integrations.cli.plugins:plugins", "List plugins, what they offer, and what failed."),
+    "solve": Command(
+        "integrations.cli.solve:solve",
+        "Find good schedules for instances.",
+        "l2s solve ta01 --time-limit 30 --output ta01.json --gantt ta01.png",
+    ),
+    "bench": Command(
+        "integrations.cli.bench:bench",
+        "Compare methods on sets of instances.",
+        "l2s bench ta:15x15 --method tabu --method hybrid --time-limit 10 --output out",
+    ),
+    "check": Command(
+        "integrations.cli.check:check",
+        "Verify a schedule, independently of how it was found.",
+        "l2s check ta01 ta01.json",
+    ),
+    "instances": Command(
+        "integrations.cli.instances:instances",
+        "List the benchmark instances by name.",
+        "l2s instances ta-30x20",
+    ),
+    "generate": Command(
+        "integrations.cli.instances:generate",
+        "Make random instances, reproducibly.",
+        "l2s generate 20x15 --seed 7 -o random.txt",
+    ),
+    "convert": Command(
+        "integrations.cli.instances:convert",
+        "Turn an instance file into another format.",
+        "l2s convert random.txt random.json",
+    ),
+    "policies": Command(
+        "integrations.cli.policies:policies",
+        "List policies, or import one of the paper's authors.",
+        "l2s policies --json",
+    ),
+    "plugins": Command(
+        "integrations.cli.plugins:plugins",
+        "List plugins, what they offer, and what failed.",
+        "l2s plugins",
+    ),
+    "completion": Command(
+        "integrations.cli.completion:completion",
+        "Print what a shell needs to complete words of this program.",
+        'eval "$(l2s completion bash)"',
+    ),
 }
+
+
+def example(command: str) -> str:
+    """The end of a help text; the sign in front keeps click from wrapping it."""
+    return f"\b\nExample:\n  {command}"
 
 
 class ReaderGoneError(Exception):
@@ -64,7 +108,17 @@ class LazyGroup(click.Group):
             return None
         module, _, attribute = COMMANDS[cmd_name].target.partition(":")
         command: click.Command = getattr(import_module(module), attribute)
+        command.epilog = command.epilog or example(COMMANDS[cmd_name].example)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """From the table: click would import every command to ask for its summary."""
+        commands = [
+            CompletionItem(name, help=command.summary)
+            for name, command in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -137,7 +191,12 @@ def _fail(error: Exception, message: str, code: int) -> None:
     sys.exit(code)
 
 
-@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=example("l2s solve ft06"),
+)
 @click.version_option(__version__, "--version", prog_name="l2s", message="%(prog)s %(version)s")
 @click.pass_context
 def l2s(ctx: click.Context) -> None:

@@ -6,12 +6,13 @@ import json
 
 import click
 
+from integrations.cli.completion import files, instances
 from l2s_plugin.errors import L2SError, ScheduleError
 
 
 @click.command()
-@click.argument("instance")
-@click.argument("schedule", metavar="SCHEDULE.json")
+@click.argument("instance", shell_complete=instances)
+@click.argument("schedule", metavar="SCHEDULE.json", shell_complete=files)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.pass_context
 def check(ctx: click.Context, instance: str, schedule: str, as_json: bool) -> None:

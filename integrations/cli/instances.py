@@ -7,11 +7,15 @@ import re
 
 import click
 
+from integrations.cli import completion
 from l2s_plugin import data
+from l2s_plugin.specs import InstanceFormatSpec
+
+_formats = completion.names_of(InstanceFormatSpec)
 
 
 @click.command()
-@click.argument("words", metavar="[SET|NAME]...", nargs=-1)
+@click.argument("words", metavar="[SET|NAME]...", nargs=-1, shell_complete=completion.instances)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def instances(words: tuple[str, ...], as_json: bool) -> None:
     """List the benchmark instances with their size and best known bounds.
@@ -74,8 +78,21 @@ class Size(click.ParamType):
 )
 @click.option("--time-seed", type=int, help="Taillard's seed of the durations, instead of --seed.")
 @click.option("--machine-seed", type=int, help="Taillard's seed of the machine orders, instead of --seed.")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write; standard output unless given.")
-@click.option("--format", "format_name", metavar="NAME", help="Format, unless the file's ending says it.")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Where to write; standard output unless given.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    metavar="NAME",
+    shell_complete=_formats,
+    help="Format, unless the file's ending says it.",
+)
 def generate(
     size: tuple[int, int],
     seed: int | None,
@@ -107,10 +124,22 @@ def generate(
 
 
 @click.command()
-@click.argument("source", metavar="INPUT")
-@click.argument("target", metavar="OUTPUT")
-@click.option("--from", "source_format", metavar="NAME", help="Format of INPUT, unless its contents say it.")
-@click.option("--to", "target_format", metavar="NAME", help="Format of OUTPUT, unless its ending says it.")
+@click.argument("source", metavar="INPUT", shell_complete=completion.instances)
+@click.argument("target", metavar="OUTPUT", shell_complete=completion.files)
+@click.option(
+    "--from",
+    "source_format",
+    metavar="NAME",
+    shell_complete=_formats,
+    help="Format of INPUT, unless its contents say it.",
+)
+@click.option(
+    "--to",
+    "target_format",
+    metavar="NAME",
+    shell_complete=_formats,
+    help="Format of OUTPUT, unless its ending says it.",
+)
 def convert(source: str, target: str, source_format: str | None, target_format: str | None) -> None:
     """Write the instance INPUT (a file, a benchmark name or -) to the file OUTPUT in another format.
 

@@ -114,6 +114,8 @@ METHODS = {
     "dispatch": Method(dispatch, frozenset({"init"})),
 }
 
+AUTOMATIC = ("tabu", "hybrid")  # from which `choice.choose` takes one where the user names none
+
 
 def methods_with(option: str) -> list[str]:
     """The methods to which an option means something; none for the options of every method."""

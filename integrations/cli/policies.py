@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from integrations.cli import example
+from integrations.cli.completion import files as complete_files
+
 
 class ListingGroup(click.Group):
     """A group that lists when no other command of its is named: `l2s policies FILE --json`."""
@@ -26,8 +29,8 @@ def policies() -> None:
     """
 
 
-@policies.command("list")
-@click.argument("files", nargs=-1, metavar="[FILE ...]")
+@policies.command("list", epilog=example("l2s policies list mine.safetensors"))
+@click.argument("files", nargs=-1, metavar="[FILE ...]", shell_complete=complete_files)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_policies(files: tuple[str, ...], as_json: bool) -> None:
     """List installed policies and those in FILEs: architecture, size and training record.
@@ -52,8 +55,8 @@ def list_policies(files: tuple[str, ...], as_json: bool) -> None:
         click.get_current_context().exit(1)
 
 
-@policies.command("import")
-@click.argument("file", metavar="FILE.pth")
+@policies.command("import", epilog=example("l2s policies import 10x10.pth --output paper.safetensors"))
+@click.argument("file", metavar="FILE.pth", shell_complete=complete_files)
 @click.option("--output", "-o", required=True, metavar="NAME.safetensors", help="The policy file to write.")
 @click.option(
     "--normalisation",

@@ -20,14 +20,28 @@ class ProgressDisplay:
     """Shows the incumbent while a search runs; use it as a context manager.
 
     `improved` is the listener of the search. `looked` is a stop condition that never stops: searches ask it several
-    times a second, which keeps steps and remaining time up to date between two improvements.
+    times a second, which keeps bound, speed and remaining time up to date between two improvements.
+
+    Parameters
+    ----------
+    stream
+        Where to write.
+    seconds
+        The time limit, from which the remaining time follows.
+    title
+        A line to begin with; it waits for the first improvement, as a run may be refused until then.
+    label
+        What every line begins with.
     """
 
-    def __init__(self, stream: TextIO, seconds: float | None) -> None:
+    def __init__(self, stream: TextIO, seconds: float | None, title: str = "", label: str = "") -> None:
         self._stream = stream
         self._limit = seconds
+        self._title = title
+        self._label = label
         self._live = stream.isatty() and os.environ.get("TERM") != "dumb"
         self._event: Improvement | None = None
+        self._bound = 0
         self._step = 0
         self._seconds = 0.0
         self._news = False
@@ -51,15 +65,15 @@ class ProgressDisplay:
         with self._lock:
             self._event = event
             self._news = True
-            self._advance(event.step, event.seconds)
+            self._advance(event.step, event.seconds, event.lower_bound)
 
     def looked(self, progress: Progress) -> bool:
         with self._lock:
-            self._advance(progress.step, progress.seconds)
+            self._advance(progress.step, progress.seconds, progress.lower_bound)
         return False
 
-    def _advance(self, step: int, seconds: float) -> None:
-        self._step, self._seconds = max(step, self._step), seconds
+    def _advance(self, step: int, seconds: float, bound: int) -> None:
+        self._step, self._seconds, self._bound = max(step, self._step), seconds, max(bound, self._bound)
         if (self._news or self._live) and time.perf_counter() - self._drawn >= INTERVAL:
             self._draw()
 
@@ -68,22 +82,28 @@ class ProgressDisplay:
             return
         self._drawn = time.perf_counter()
         self._news = False
-        self._write(self._live_line() if self._live else self._plain_line())
+        title = f"{self._label}{self._title}\n" if self._title else ""
+        self._title = ""
+        self._write(title + (self._live_line(self._event) if self._live else self._plain_line(self._event)))
 
-    def _live_line(self) -> str:
-        clock = f"{self._seconds:.0f} s" if self._limit is None else f"{max(self._limit - self._seconds, 0):.0f} s left"
-        text = f"{self._incumbent()}, {self._step:,} steps, {clock}"
+    def _live_line(self, event: Improvement) -> str:
+        parts = [self._incumbent(event)]
+        if self._step:
+            speed = self._step / max(self._seconds, 1e-3)
+            parts.append(f"{speed:,.{0 if speed >= 10 else 1}f} steps/s")
+        if self._limit is None:
+            parts += [f"{self._step:,} steps", f"{self._seconds:.0f} s"]
+        else:
+            parts.append(f"{max(self._limit - self._seconds, 0):.0f} s left")
+        text = self._label + ", ".join(parts)
         return f"\r{text[: shutil.get_terminal_size().columns - 1]}\x1b[K"
 
-    def _plain_line(self) -> str:
-        assert self._event is not None
-        return f"{self._event.seconds:8.2f} s, step {self._event.step:,}: {self._incumbent()}\n"
+    def _plain_line(self, event: Improvement) -> str:
+        return f"{self._label}{event.seconds:8.2f} s, step {event.step:,}: {self._incumbent(event)}\n"
 
-    def _incumbent(self) -> str:
-        assert self._event is not None
-        makespan, bound = self._event.makespan, self._event.lower_bound
-        gap = 100 * (makespan / bound - 1) if bound else 0.0
-        return f"makespan {makespan}, bound {bound}, gap {gap:.2f} %"
+    def _incumbent(self, event: Improvement) -> str:
+        gap = 100 * (event.makespan / self._bound - 1) if self._bound else 0.0
+        return f"makespan {event.makespan}, bound {self._bound}, gap {gap:.2f} %"
 
     def _write(self, text: str) -> None:
         if self._broken:

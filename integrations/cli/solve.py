@@ -1,104 +1,75 @@
-"""`l2s solve`: from an instance to a verified schedule."""
+"""`l2s solve`: from instances to verified schedules."""
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from integrations.cli.methods import METHODS, Settings, methods_with
+from integrations.cli import EXIT_INTERRUPTED
+from integrations.cli.choice import Choice, choose
+from integrations.cli.completion import files, folders, instances, names_of
+from integrations.cli.config import config_file, config_option
+from integrations.cli.delivery import Delivery
+from integrations.cli.inputs import Problem, load_problems
+from integrations.cli.methods import METHODS, Settings
+from integrations.cli.outputs import plan
 from integrations.cli.progress import ProgressDisplay
-from l2s_plugin import stop as stops
-from l2s_plugin.errors import L2SError
-from l2s_plugin.files import check_writable
+from integrations.cli.repeat import command_line, reproduce
+from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
+from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
 
 if TYPE_CHECKING:
     from heuristics.result import Result
-    from l2s_plugin.instance import Instance
-
-DEFAULT_SECONDS = 10.0
-LEARNED = ("l2s", "l2s-greedy")  # the selectors that follow a policy
-_FOREVER = 2**60  # more steps than anybody can wait for, and still a number of 64 bits
-
-
-@dataclass(frozen=True)
-class Request:
-    """The command line, option by option."""
-
-    instance: str
-    method: str
-    selector: str | None
-    policy: str | None
-    neighbourhood: str | None
-    init: str | None
-    warm_start: str | None
-    time_limit: float | None
-    max_steps: int | None
-    target: int | None
-    no_improvement: int | None
-    workers: int | None
-    population: int | None
-    gear: str | None
-    forbid_undo: bool | None
-    seed: int
-    output: str | None
-    gantt: str | None
-    history: str | None
-    as_json: bool
-    quiet: bool
-
-    @property
-    def selector_and_policy(self) -> str | None:
-        """The selector as Python programs name it: `l2s:POLICY`."""
-        return self.selector if self.policy is None else f"{self.selector or LEARNED[0]}:{self.policy}"
-
-    @property
-    def seconds(self) -> float | None:
-        """The time limit; the default one where no other limit is given."""
-        if self.time_limit is None and self.max_steps is None:
-            return DEFAULT_SECONDS
-        return self.time_limit
-
-    def stop(self) -> stops.Stop:
-        """When the search ends: at the first of the limits."""
-        stop = stops.Stop() if self.seconds is None else stops.seconds(self.seconds)
-        counts = (
-            (stops.steps, self.max_steps),
-            (stops.target, self.target),
-            (stops.no_improvement, self.no_improvement),
-        )
-        for build, limit in counts:
-            if limit is not None:
-                stop |= build(min(limit, _FOREVER))
-        return stop
+    from l2s_plugin.stop import Stop
 
 
 @click.command()
-@click.argument("instance")
+@click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=instances)
 @click.option(
     "--method",
     type=click.Choice(list(METHODS)),
-    default="tabu",
-    show_default=True,
     help="tabu: a population of tabu searches; local-search: one trajectory; cp-sat: CP-SAT, also from --warm-start; "
-    "hybrid: tabu and CP-SAT side by side; dispatch: a dispatching rule alone.",
+    "hybrid: tabu and CP-SAT side by side; dispatch: a dispatching rule alone. Without it, hybrid where there is time "
+    "for it, and tabu otherwise.",
 )
-@click.option("--selector", metavar="NAME", help="Picks the moves; estimate (tabu), best-improvement (local-search).")
-@click.option("--policy", metavar="NAME|FILE", help="The policy that a learned selector follows; implies l2s.")
-@click.option("--neighbourhood", metavar="NAME", help="Lists the moves; n7 (tabu), n5 (local-search).")
-@click.option("--init", metavar="RULE", help="Dispatching rule of the first schedule; fdd/mwkr unless given.")
-@click.option("--warm-start", metavar="SCHEDULE.json", help="Begin with this schedule instead; it is verified.")
+@click.option(
+    "--selector",
+    metavar="NAME",
+    shell_complete=names_of(SelectorSpec),
+    help="Picks the moves; estimate (tabu), best-improvement (local-search).",
+)
+@click.option(
+    "--policy",
+    metavar="NAME|FILE",
+    shell_complete=names_of(PolicySpec, or_files=True),
+    help="The policy that a learned selector follows; implies l2s.",
+)
+@click.option(
+    "--neighbourhood",
+    metavar="NAME",
+    shell_complete=names_of(NeighbourhoodSpec),
+    help="Lists the moves; n7 (tabu), n5 (local-search).",
+)
+@click.option(
+    "--init",
+    metavar="RULE",
+    shell_complete=names_of(DispatchingRuleSpec),
+    help="Dispatching rule of the first schedule; fdd/mwkr unless given.",
+)
+@click.option(
+    "--warm-start",
+    metavar="SCHEDULE.json",
+    shell_complete=files,
+    help="Begin with this schedule instead; it is verified. Of several instances: a folder or a pattern.",
+)
 @click.option(
     "--time-limit",
     type=float,
     metavar="S",
-    help=f"Seconds to search; {DEFAULT_SECONDS:g} unless this or --max-steps is given.",
+    help=f"Seconds for each instance; {DEFAULT_SECONDS:g} unless this or --max-steps is given.",
 )
 @click.option("--max-steps", type=click.IntRange(0), metavar="N", help="Steps to search; makes a run repeatable.")
 @click.option("--target", type=click.IntRange(0), metavar="MAKESPAN", help="End at a schedule this short.")
@@ -116,146 +87,81 @@ class Request:
     help="Whether the last move may be undone at once (local-search); as the selector likes it unless given.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
-@click.option("--output", metavar="SCHEDULE.json", help="Write the schedule; - prints it.")
-@click.option("--gantt", metavar="FILE.png|svg", help="Draw the schedule.")
-@click.option("--history", metavar="FILE.csv", help="Write every improvement: seconds, step, makespan; - prints it.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--output", metavar="SCHEDULE.json", shell_complete=files, help="Write the schedule; - prints it.")
+@click.option("--gantt", metavar="FILE.png|svg", shell_complete=files, help="Draw the schedule.")
+@click.option("--report", metavar="FILE.html", shell_complete=files, help="Write a page to explore; one for all, too.")
+@click.option(
+    "--history",
+    metavar="FILE.csv",
+    shell_complete=files,
+    help="Write every improvement: seconds, step, makespan; - prints it.",
+)
+@click.option(
+    "--stats-dir", metavar="DIR", shell_complete=folders, help="Write what --json prints to DIR, a file per instance."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@config_option
 @click.pass_context
 def solve(ctx: click.Context, **options: Any) -> None:
-    """Find a good schedule for INSTANCE.
+    """Find good schedules for one INSTANCE or several.
 
-    INSTANCE is a benchmark name (ta01, la16, ft06, ...), a file in any known format, or - for standard input.
-    The search ends at the first of the limits given, at a schedule that meets the lower bound, or at Ctrl-C
-    (or SIGTERM), and the best schedule is verified, with code of its own, before it is shown or written.
-    `l2s plugins` lists the selectors, neighbourhoods and rules.
+    INSTANCE is a benchmark name (ta01), a set of them (ta:15x15), a file in any known format, a folder, a pattern in
+    quotes, or - for standard input. All are read before the first search. Files for several instances go to a folder
+    (--output out/) or follow a pattern (--gantt "out/{name}.svg").
+
+    The search ends at the first of the limits given, at a schedule that meets the lower bound, or at Ctrl-C (or
+    SIGTERM), and the best schedule is verified, with code of its own, before it is shown or written. `l2s plugins`
+    lists the selectors, neighbourhoods and rules.
     """
     from heuristics.trajectory import SearchError
-    from l2s_plugin.loader import load
 
     request = Request(**options)
-    check_options(ctx, request)
-    check_outputs(request)
+    check_request(ctx, request)
     stop = request.stop()
-    instance = load(request.instance)
-    try:
-        result = run(instance, request, stop)
-    except SearchError as error:
-        deliver(error.result, request)
-        raise
-    deliver(result, request, reproduce(ctx, request, result))
+    problems = load_problems(request.instances, request.warm_start)
+    plans = plan(request, problems, inputs=[config_file(ctx)])
+    with Delivery(plans, request.as_json, command_line(ctx, request)) as delivery:
+        for number, problem in enumerate(problems, 1):
+            choice = choose(problem.instance, request)
+            label = f"{number}/{len(problems)} {problem.instance.name}: " if len(problems) > 1 else ""
+            try:
+                result = run(problem, request, choice, stop, label)
+            except SearchError as error:
+                delivery.add(error.result)
+                raise
+            delivery.add(result, reproduce(ctx, request, problem, choice.method, result))
+            if result.stopped_by == "interrupt":
+                break
+    left = [problem.word for problem in problems[len(delivery.results) :]]
+    if left:
+        click.echo(f"Interrupted; not begun: {', '.join(left)}", err=True)
+        ctx.exit(EXIT_INTERRUPTED)
 
 
-def check_options(ctx: click.Context, request: Request) -> None:
-    """Refuse options that would be ignored or contradict each other."""
-    for name, option in _given(ctx):
-        known = methods_with(name)
-        if known and request.method not in known:
-            other = " or ".join(known)
-            raise click.UsageError(f"{option} does not go with --method {request.method}, only with {other}", ctx)
-    if request.policy is not None and request.selector not in (None, *LEARNED):
-        raise click.UsageError(f"--policy goes with the selectors {' and '.join(LEARNED)} only", ctx)
-    if request.warm_start and request.init:
-        raise click.UsageError("--warm-start and --init both say where to begin; choose one", ctx)
-    if request.warm_start == request.instance == "-":
-        raise click.UsageError("INSTANCE and --warm-start cannot both be read from standard input", ctx)
-    if request.method == "tabu" and request.population == 1 and request.workers not in (None, 1):
-        raise click.UsageError("--population 1 is a single run and needs a single worker", ctx)
-
-
-def check_outputs(request: Request) -> None:
-    """Find out before the work starts that its results could not be written."""
-    from l2s_plugin.registry import default_registry
-    from l2s_plugin.specs import RendererSpec
-
-    files = {"--output": request.output, "--gantt": request.gantt, "--history": request.history}
-    printed = [option for option, path in files.items() if path == "-"] + ["--json"] * request.as_json
-    if len(printed) > 1:
-        names = " and ".join(name if name == "--json" else f"{name} -" for name in printed)
-        raise L2SError(f"{names} both want standard output; choose one")
-    written: dict[Path, str] = {}
-    for option, path in files.items():
-        if path and path != "-":
-            check_writable(path)
-            if Path(path).resolve() in written:
-                raise L2SError(f"{written[Path(path).resolve()]} and {option} name the same file, {path}")
-            written[Path(path).resolve()] = option
-    if request.gantt:
-        ending = Path(request.gantt).suffix.lstrip(".").lower()
-        if not ending:
-            raise L2SError(f"--gantt {request.gantt}: the file's ending says how to draw, as in gantt.png")
-        default_registry().load(RendererSpec, ending)
-
-
-def run(instance: Instance, request: Request, stop: stops.Stop) -> Result:
-    """Solve with the method asked for."""
-    from l2s_plugin.schedule import Schedule
-
+def run(problem: Problem, request: Request, choice: Choice, stop: Stop, label: str = "") -> Result:
+    """Solve one instance with the method chosen."""
     with ExitStack() as stack:
         listener = None
         if not request.quiet:
-            display = stack.enter_context(ProgressDisplay(sys.stderr, request.seconds))
+            display = stack.enter_context(ProgressDisplay(sys.stderr, request.seconds, _title(choice), label))
             listener = display.improved
             stop |= display.looked
         settings = Settings(
             seed=request.seed,
             stop=stop,
-            initial=Schedule.load(instance, request.warm_start) if request.warm_start else request.init,
+            initial=problem.warm_start or request.init,
             selector=request.selector_and_policy,
             neighbourhood=request.neighbourhood,
-            workers=request.workers,
+            workers=choice.workers,
             population=request.population,
             gear=request.gear,
             forbid_undo=request.forbid_undo,
             listener=listener,
         )
-        return METHODS[request.method].run(instance, settings)
+        return METHODS[choice.method].run(problem.instance, settings)
 
 
-def deliver(result: Result, request: Request, note: str | None = None) -> None:
-    """Write the files asked for and print the report."""
-    if request.output:
-        result.schedule.save(request.output)
-    if request.history:
-        result.save_history(request.history)
-    if request.gantt:
-        result.schedule.gantt(request.gantt)
-    if request.as_json:
-        click.echo(result.to_json())
-    elif "-" not in (request.output, request.history):
-        files = [path for path in (request.output, request.history, request.gantt) if path]
-        click.echo("\n".join([result.summary(), *([note] if note else []), *(f"wrote {path}" for path in files)]))
-
-
-def reproduce(ctx: click.Context, request: Request, result: Result) -> str | None:
-    """The command that gives this schedule again: the same choices, with a limit in steps."""
-    if not METHODS[request.method].repeatable:
-        return None
-    words = ["l2s", "solve", request.instance]
-    for name, option in _given(ctx):
-        if name in _CHOICES:
-            value = getattr(request, name)
-            words += [option] if isinstance(value, bool) else [option, str(value)]
-    words += ["--seed", str(request.seed)]
-    if "max_steps" in METHODS[request.method].options:
-        words += ["--max-steps", str(result.steps)]
-    # workers do not stop at the same step when it is the clock that stops them
-    exact = result.workers == 1 or result.stopped_by == "steps"
-    return f"{'reproduce' if exact else 'reproduce, nearly'}: {shlex.join(words)}"
-
-
-_CHOICES = {
-    "method", "selector", "policy", "neighbourhood", "init", "warm_start",
-    "workers", "population", "gear", "forbid_undo",
-}  # fmt: skip
-
-
-def _given(ctx: click.Context) -> list[tuple[str, str]]:
-    """Name and spelling of the options on the command line; the second spelling of a flag that is switched off."""
-    return [
-        (parameter.name, (parameter.secondary_opts if ctx.params[parameter.name] is False else parameter.opts)[0])
-        for parameter in ctx.command.params
-        if isinstance(parameter, click.Option)
-        and parameter.name
-        and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
-    ]
+def _title(choice: Choice) -> str:
+    """What to tell the user about a choice that was not theirs."""
+    return f"method {choice.method} ({choice.reason})" if choice.reason else ""

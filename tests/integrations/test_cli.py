@@ -77,8 +77,8 @@ def test_version() -> None:
         (["slove"], "unknown command 'slove'; did you mean solve? (see l2s --help)"),
         (["xyz"], "unknown command 'xyz'; known: solve, "),
         (["--foo"], "No such option"),
-        (["solve"], "Missing argument 'INSTANCE' (see l2s solve --help)"),
-        (["solve", "ft06", "more"], "unexpected extra argument"),
+        (["solve"], "Missing argument 'INSTANCE...' (see l2s solve --help)"),
+        (["check", "ft06", "a.json", "more"], "unexpected extra argument"),
         (["solve", "no-such-instance"], "no-such-instance"),
     ],
 )

@@ -67,12 +67,12 @@ def test_a_terminal_gets_one_live_line_that_disappears(clock: SimpleNamespace) -
         assert not stream.getvalue()
         display.improved(improvement(1.0, 1000, 55))
         clock.now += 1
-        display.looked(Progress(2345, 2.0, 55, 1000))
+        display.looked(Progress(2345, 2.0, 55, 1000, 54))
     text = stream.getvalue()
     assert "\n" not in text
     assert text.split("\r")[1:] == [
-        "makespan 55, bound 50, gap 10.00 %, 1,000 steps, 9 s left\x1b[K",
-        "makespan 55, bound 50, gap 10.00 %, 2,345 steps, 8 s left\x1b[K",
+        "makespan 55, bound 50, gap 10.00 %, 1,000 steps/s, 9 s left\x1b[K",
+        "makespan 55, bound 54, gap 1.85 %, 1,172 steps/s, 8 s left\x1b[K",
         "\x1b[K",
     ]
 

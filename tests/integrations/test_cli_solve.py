@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from heuristics import dispatch, local_search, solve, tabu_search
 from integrations.cli import l2s
-from integrations.cli.methods import METHODS
+from integrations.cli.methods import AUTOMATIC, METHODS
 from integrations.cli.solve import solve as command
 from l2s_plugin.bounds import lower_bound
 from l2s_plugin.instance import Instance
@@ -185,7 +185,8 @@ def test_without_a_limit_ten_seconds_are_the_limit(monkeypatch: pytest.MonkeyPat
         seen.append((settings.stop.seconds, settings.stop.steps))
         return tabu_search(instance, stop=settings.stop, initial="random")
 
-    monkeypatch.setitem(METHODS, "tabu", METHODS["tabu"]._replace(run=fake))
+    for method in AUTOMATIC:
+        monkeypatch.setitem(METHODS, method, METHODS[method]._replace(run=fake))
     for options in ([], ["--max-steps", "3"], ["--time-limit", "2"], ["--target", "9"], ["--no-improvement", "9"]):
         report("ft06", *options, "--target", "9999")
     assert seen == [(10, None), (None, 3), (2, None), (10, None), (10, None)]
@@ -230,7 +231,7 @@ def test_the_line_in_the_summary_reproduces_the_schedule(options: list[str], tmp
 
 def test_several_workers_under_the_clock_promise_nothing_exact() -> None:
     summary = run("ta21", "--workers", "2", "--time-limit", "0.2").stdout
-    assert "\nreproduce, nearly: l2s solve ta21 --workers 2 --seed 0 --max-steps " in summary
+    assert "\nreproduce, nearly: l2s solve ta21 --method tabu --workers 2 --seed 0 --max-steps " in summary
 
 
 # --- warm start
@@ -304,11 +305,13 @@ def test_bad_input_gives_one_line_and_exit_code_2(arguments: list[str], message:
 
 
 def test_instance_and_warm_start_cannot_share_standard_input() -> None:
-    assert_bad_input(run("-", "--warm-start", "-"), "cannot both be read from standard input")
+    assert_bad_input(run("-", "--warm-start", "-"), "only one of INSTANCE, --warm-start and --config can be read from")
 
 
 @pytest.mark.parametrize("option", ["--output", "--gantt", "--history"])
-def test_what_cannot_be_written_is_found_before_the_search(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_written_is_found_before_the_search(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def never(*_: object) -> None:
         raise AssertionError("work was started")
 
@@ -316,7 +319,9 @@ def test_what_cannot_be_written_is_found_before_the_search(option: str, monkeypa
     assert_bad_input(
         run("ft06", option, "no/such/folder/a.png"), "cannot write no/such/folder/a.png: no such directory"
     )
-    assert_bad_input(run("ft06", option, "."), "is a directory")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ft06").mkdir()
+    assert_bad_input(run("ft06", option, "{name}"), "is a directory")
 
 
 # --- output

@@ -1,0 +1,49 @@
+"""Which method `l2s solve` takes when none is named: the best we have for the instance within the limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from l2s_plugin.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from integrations.cli.request import Request
+    from l2s_plugin.instance import Instance
+
+SHORT = 2.0  # seconds; below, CP-SAT has hardly begun when the time is over
+LARGE = 5000  # operations; beyond, CP-SAT proves nothing and the search makes more of the time
+
+
+class Choice(NamedTuple):
+    """A method, the workers it gets (None: its own default), and why it was chosen, unless the user named it."""
+
+    method: str
+    workers: int | None
+    reason: str = ""
+
+
+def choose(instance: Instance, request: Request) -> Choice:
+    """The method asked for, or else search and CP-SAT side by side, or the search alone where that is better."""
+    if request.method is not None:
+        return Choice(request.method, request.workers)
+    if request.max_steps is not None or request.no_improvement is not None:
+        return Choice("tabu", request.workers, "a limit in steps makes it repeatable")
+    if any((request.selector, request.policy, request.neighbourhood, request.population, request.gear)):
+        return Choice("tabu", request.workers, "with the parts named")
+    if request.seconds is not None and request.seconds < SHORT:
+        return Choice("tabu", request.workers, "in so short a time")
+    return _on_all_cores(instance, request.workers)
+
+
+def _on_all_cores(instance: Instance, workers: int | None) -> Choice:
+    from integrations.cp_sat import backend
+    from integrations.cp_sat.options import available_cores
+
+    workers = workers or available_cores()
+    if instance.n_operations > LARGE:
+        return Choice("tabu", workers, "too large for CP-SAT")
+    try:
+        backend.load()
+    except MissingExtraError as error:
+        return Choice("tabu", workers, f"without CP-SAT: {error}")
+    return Choice("hybrid", workers, "tabu search and CP-SAT side by side")

@@ -1,0 +1,51 @@
+"""Requests as commands: what was asked for, and what gives the same schedule again."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from integrations.cli.methods import METHODS
+from integrations.cli.request import Request, given_options
+
+if TYPE_CHECKING:
+    from heuristics.result import Result
+    from integrations.cli.inputs import Problem
+
+_CHOICES = {"selector", "policy", "neighbourhood", "init", "population", "gear", "forbid_undo"}
+_LIMITS = {"max_steps", "target", "no_improvement"}
+
+
+def reproduce(ctx: click.Context, request: Request, problem: Problem, method: str, result: Result) -> str:
+    """The same choices with a limit in steps, or with the same limits for a method that the clock decides about."""
+    words = ["l2s", "solve", problem.word, "--method", method, *_options(ctx, request, _CHOICES)]
+    if problem.warm_start_file is not None:
+        words += ["--warm-start", problem.warm_start_file]
+    if "workers" in METHODS[method].options and (result.workers > 1 or request.workers):
+        words += ["--workers", str(result.workers)]
+    words += ["--seed", str(request.seed)]
+    if not METHODS[method].repeatable:
+        limit = [] if request.seconds is None else ["--time-limit", f"{request.seconds:g}"]
+        return f"run again: {shlex.join([*words, *_options(ctx, request, _LIMITS), *limit])}"
+    if "max_steps" in METHODS[method].options:
+        words += ["--max-steps", str(result.steps)]
+    # workers do not stop at the same step when it is the clock that stops them
+    exact = result.workers == 1 or result.stopped_by == "steps"
+    return f"{'reproduce' if exact else 'reproduce, nearly'}: {shlex.join(words)}"
+
+
+def command_line(ctx: click.Context, request: Request) -> str:
+    """The whole request as one command, with what a configuration file says spelt out."""
+    return shlex.join(["l2s", "solve", *request.instances, *_options(ctx, request)])
+
+
+def _options(ctx: click.Context, request: Request, wanted: set[str] | None = None) -> list[str]:
+    """The options that the user set, as words."""
+    words: list[str] = []
+    for option in given_options(ctx):
+        if wanted is None or option.name in wanted:
+            value = getattr(request, option.name)
+            words += [option.spelling] if isinstance(value, bool) else [option.spelling, str(value)]
+    return words
