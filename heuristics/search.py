@@ -19,7 +19,7 @@ from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.kernels.critical_path import find_critical_path
 from l2s_plugin.kernels.moves import Moves, new_moves
-from l2s_plugin.kernels.state import new_state, set_order
+from l2s_plugin.kernels.state import State, new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.registry import Registry, default_registry
@@ -57,6 +57,51 @@ class Memory:
     annealing: tuple[float, float] | None = None
 
 
+def rules_for(memory: Memory, form: CompiledSelector | None = None, sample: bool = False) -> Rules:
+    """The memory's rules as the kernels read them, for a selector with that compiled form."""
+    temperature, cooling = memory.annealing or (0.0, 1.0)
+    return Rules(
+        tenure_low=memory.tenure[0],
+        tenure_high=memory.tenure[1],
+        aspiration=memory.aspiration,
+        wait=memory.wait,
+        exact=form is not None and form.values == "exact",
+        cutoff=form is not None and form.values == "smallest",
+        sample=sample,
+        temperature=float(temperature),
+        cooling=float(cooling),
+    )
+
+
+def move_capacity(n_operations: int) -> int:
+    """Room for all the moves that a neighbourhood may list."""
+    return 4 * n_operations + 16
+
+
+def new_record(n_operations: int, memory: Memory, capacity: int, event_rows: int = _EVENT_ROWS) -> Record:
+    """An empty record for a trajectory."""
+    table = 1 << int(16 * n_operations - 1).bit_length() if memory.tenure[1] > 0 else 1
+    return Record(
+        forbidden=np.zeros(table, np.int64),
+        best_order=np.zeros(n_operations, np.uint32),
+        counters=np.zeros(7, np.int64),
+        events=np.zeros((event_rows, 2), np.int64),
+        recent=np.zeros((memory.recent, n_operations), np.uint32),
+        scores=np.zeros(capacity, np.float64),
+        temperature=np.zeros(1),
+    )
+
+
+def begin_record(state: State, record: Record, rules: Rules) -> None:
+    """Empty the memory and make the current schedule the incumbent; the step counter goes on."""
+    record.forbidden.fill(0)
+    record.temperature[0] = rules.temperature
+    record.counters[BEST] = _FOREVER
+    record.counters[[STORED, EVENTS, RESTARTED]] = 0
+    kernels.note_incumbent(state, record)
+    kernels.store_recent(state, record)
+
+
 class Search:
     """A trajectory through the schedules of one instance.
 
@@ -88,35 +133,14 @@ class Search:
         n = instance.n_operations
         self.state = new_state(instance, kernel_seed)
         self.view = StateView(instance, self.state)
-        self.moves = new_moves(4 * n + 16)
+        self.moves = new_moves(move_capacity(n))
         self.rng = np.random.default_rng(python_seed)
         compiled = compiled_form(self.selector)
         self._score = compiled.score if compiled else None
         self._parameters = self._ask_parameters(compiled) if compiled else np.zeros(1, np.float32)
         self._count, self._admissible, self._rows = 0, 0, np.zeros(0, np.int64)
-        temperature, cooling = memory.annealing or (0.0, 1.0)
-        self._start_temperature = temperature
-        self.rules = Rules(
-            tenure_low=memory.tenure[0],
-            tenure_high=memory.tenure[1],
-            aspiration=memory.aspiration,
-            wait=memory.wait,
-            exact=compiled is not None and compiled.values == "exact",
-            cutoff=compiled is not None and compiled.values == "smallest",
-            sample=bool(getattr(self.selector, "sample", False)),
-            temperature=float(temperature),
-            cooling=float(cooling),
-        )
-        table = 1 << int(16 * n - 1).bit_length() if memory.tenure[1] > 0 else 1
-        self.record = Record(
-            forbidden=np.zeros(table, np.int64),
-            best_order=np.zeros(n, np.uint32),
-            counters=np.zeros(7, np.int64),
-            events=np.zeros((_EVENT_ROWS, 2), np.int64),
-            recent=np.zeros((memory.recent, n), np.uint32),
-            scores=np.zeros(len(self.moves.u), np.float64),
-            temperature=np.zeros(1),
-        )
+        self.rules = rules_for(memory, compiled, bool(getattr(self.selector, "sample", False)))
+        self.record = new_record(n, memory, len(self.moves.u))
         if self.gear == COMPILED:
             announce_compilation(kernels.__file__)
             self.run(until_step=0)  # no step, but compiled: the first run must not spend its time limit on that
@@ -158,13 +182,7 @@ class Search:
     def start(self, linear_order: NDArray[Any]) -> None:
         """Begin anew from a schedule given as a linear order, with an empty memory; the step counter goes on."""
         set_order(self.state, np.ascontiguousarray(linear_order, np.uint32))
-        self.record.forbidden.fill(0)
-        self.record.temperature[0] = self._start_temperature
-        counters = self.record.counters
-        counters[BEST] = _FOREVER
-        counters[[STORED, EVENTS, RESTARTED]] = 0
-        kernels.note_incumbent(self.state, self.record)
-        kernels.store_recent(self.state, self.record)
+        begin_record(self.state, self.record, self.rules)
 
     def take_events(self) -> list[tuple[int, int]]:
         """The (step, makespan) of every incumbent since the last call."""

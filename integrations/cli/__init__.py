@@ -46,6 +46,7 @@ COMMANDS = {
         "Compare methods on sets of instances.",
         "l2s bench ta:15x15 --method tabu --method hybrid --time-limit 10 --output out",
     ),
+    "train": Command("integrations.cli.train:train", "Train a policy for the learned selector."),
     "check": Command(
         "integrations.cli.check:check",
         "Verify a schedule, independently of how it was found.",

@@ -57,20 +57,26 @@ class FusedNetwork:
             raise L2SError(f"device {device!r} cannot be used: {reason}") from None
         self.dtype = dtype
         folded = fold(config, weights)
+        self._estimate_weight = float(weights["estimate_weight"][0]) if config.estimate else 0.0
         self._w: Any = Folded._make(
             [self._floats(array) for array in part] if isinstance(part, list) else self._floats(part) for part in folded
         )
 
-    def scores(self, states: Sequence[Any], moves: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[NDArray[np.float32]]:
+    def scores(
+        self,
+        states: Sequence[Any],
+        moves: Sequence[tuple[ArrayLike, ArrayLike]],
+        promises: Sequence[ArrayLike] | None = None,
+    ) -> list[NDArray[np.float32]]:
         """Scores of the candidate moves, (u, v) arrays of operations, of every state."""
         if not states:
             return []
-        batch = batch_graphs(states, moves, self.config.features)
+        batch = batch_graphs(states, moves, self.config.features, promises)
         return batch.split(self(batch).cpu().numpy().astype(np.float32))
 
     @torch.inference_mode()
     def __call__(self, batch: GraphBatch) -> Tensor:
-        """Score h'_u . h'_v of every candidate move (M)."""
+        """Score h'_u . h'_v of every candidate move (M), plus what it promises where the config says so."""
         if len(batch.u) == 0:
             return torch.zeros(0, dtype=self.dtype, device=self.device)
         candidates, places = np.unique(np.concatenate((batch.u, batch.v)), return_inverse=True)
@@ -87,7 +93,10 @@ class FusedNetwork:
         for weight, bias in zip(self._w.action_weight, self._w.action_bias[1:], strict=True):
             latent = torch.addmm(bias, torch.tanh(latent), weight)
         u, v = self._indices(places).view(2, -1)
-        return (latent[u] * latent[v]).sum(dim=1)
+        scores = (latent[u] * latent[v]).sum(dim=1)
+        if self.config.estimate:
+            scores += self._estimate_weight * self._floats(batch.promises)
+        return scores
 
     def _topological(self, x: Tensor, arcs: _Arcs, sink: _FirstActionLayer) -> None:
         """TPM (eq. 2, 3): hands the hidden layers r^1 ... r^K (N, p) to `sink`."""

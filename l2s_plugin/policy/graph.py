@@ -22,6 +22,7 @@ Indices = NDArray[np.int64]
 
 _DURATION_SCALE = 99.0
 _TIME_SCALE = 1000.0
+_SHORTEST = 1e-6  # mean duration; for instances whose operations all take no time
 
 
 class Graph(NamedTuple):
@@ -96,6 +97,7 @@ class GraphBatch:
     u: Indices  # (M), the nodes of the candidate moves
     v: Indices  # (M)
     move_graph: Indices  # (M)
+    promises: Floats  # (M), see `promises_of`; zeros where nobody asked for them
 
     @property
     def n_graphs(self) -> int:
@@ -107,11 +109,16 @@ class GraphBatch:
         return np.split(scores, np.cumsum(counts)[:-1])
 
 
+def duration_unit(duration: NDArray[Any], features: str) -> float:
+    """What times are multiplied with before anything else; see `PolicyConfig.features`."""
+    longest = int(duration.max())
+    return _DURATION_SCALE / longest if features == "scaled" and longest > 0 else 1.0
+
+
 def node_features(graph: Graph, features: str) -> Floats:
     """(n + 2, 3): processing time, earliest and latest start of every node (paper, section 4.1, appendix B)."""
     n = len(graph.duration)
-    longest = int(graph.duration.max())
-    unit = _DURATION_SCALE / longest if features == "scaled" and longest > 0 else 1.0
+    unit = duration_unit(graph.duration, features)
     x = np.zeros((n + 2, 3), np.float32)
     x[1:-1, 0] = graph.duration * (unit / _DURATION_SCALE)
     x[1:-1, 1] = graph.est * (unit / _TIME_SCALE)
@@ -120,8 +127,16 @@ def node_features(graph: Graph, features: str) -> Floats:
     return x
 
 
+def promises_of(makespan: int, values: ArrayLike, mean_duration: float) -> Floats:
+    """By how much each move promises to lower the makespan, in mean durations; `values` are estimated makespans."""
+    return ((makespan - np.asarray(values, np.float64)) / max(mean_duration, _SHORTEST)).astype(np.float32)
+
+
 def batch_graphs(
-    states: Iterable[Any], moves: Sequence[tuple[ArrayLike, ArrayLike]], features: str = "paper"
+    states: Iterable[Any],
+    moves: Sequence[tuple[ArrayLike, ArrayLike]],
+    features: str = "paper",
+    promises: Sequence[ArrayLike] | None = None,
 ) -> GraphBatch:
     """Put the graphs of `states` and their candidate moves, (u, v) arrays of operations for each, into one batch."""
     graphs = [graph_of(state) for state in states]
@@ -153,4 +168,9 @@ def batch_graphs(
         u=np.concatenate([u + 1 + first for u, first in zip(us, offset, strict=False)]),
         v=np.concatenate([v + 1 + first for v, first in zip(vs, offset, strict=False)]),
         move_graph=np.repeat(numbers, [len(u) for u in us]),
+        promises=_flat(promises) if promises is not None else np.zeros(sum(len(u) for u in us), np.float32),
     )
+
+
+def _flat(rows: Sequence[ArrayLike]) -> Floats:
+    return np.concatenate([np.asarray(row, np.float32).ravel() for row in rows])

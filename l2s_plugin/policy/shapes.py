@@ -34,6 +34,8 @@ def weight_shapes(config: PolicyConfig) -> dict[str, Shape]:
     for layer in range(2 * config.action_layers):
         inputs = q if layer else 2 * config.embedding_width
         shapes |= {f"action.layers.{layer}.weight": (q, inputs), f"action.layers.{layer}.bias": (q,)}
+    if config.estimate:
+        shapes["estimate_weight"] = (1,)
     return shapes
 
 

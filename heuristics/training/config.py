@@ -1,0 +1,177 @@
+"""What a training run does; every option is explained here, where it is declared."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from heuristics.training.environment import HOSTS, REWARDS
+from l2s_plugin.errors import L2SError, unknown_name
+from l2s_plugin.policy.config import PolicyConfig
+
+_MOST_OPERATIONS = 10_000  # of an instance to train on
+_CHOICES = {"host": HOSTS, "reward": REWARDS, "baseline": ("returns", "critic")}
+_COUNTS = ("batches", "batch_size", "steps", "horizon", "validation_instances", "validation_steps", "validation_every")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """One training run. The defaults are the paper's (appendices A and B).
+
+    Parameters
+    ----------
+    sizes
+        Jobs x machines of the random instances; each batch is of one of them, in turn.
+    batches, batch_size
+        How many batches of how many instances; every batch is new.
+    steps
+        Moves T per instance.
+    horizon
+        Moves n between two updates of the weights.
+    learning_rate
+        Of Adam. The paper keeps it constant; with `decay` it falls linearly to zero over the run.
+    decay
+        See `learning_rate`.
+    reward
+        `"incumbent"` (paper, eq. 1) or `"decrement"`; see `Environment`.
+    discount
+        Of rewards, per move.
+    baseline
+        What returns are compared with: `"returns"` of the same instance over the n moves, which they are normalised
+        with, as the authors do; or the value that a `"critic"` learns to predict from the graph embedding.
+    trace
+        Lambda of generalised advantages (Schulman et al. 2016), for the critic.
+    entropy
+        Weight of an entropy bonus.
+    largest_gradient
+        Norm to which gradients are cut; 0 leaves them as they are.
+    host, neighbourhood, start
+        Where moves are made; see `Environment`.
+    validation_size, validation_instances, validation_steps, validation_every
+        Every so many batches, the policy searches on the same random instances; the best one is kept. An empty
+        size is the first of `sizes`.
+    seed
+        Of everything. Same seed, same numbers, on the same number of processes and threads.
+    policy
+        The architecture.
+    """
+
+    sizes: tuple[str, ...] = ("10x10",)
+    batches: int = 2000
+    batch_size: int = 64
+    steps: int = 500
+    horizon: int = 10
+    learning_rate: float = 5e-5
+    decay: bool = False
+    reward: str = "incumbent"
+    discount: float = 1.0
+    baseline: str = "returns"
+    trace: float = 0.95
+    entropy: float = 0.0
+    largest_gradient: float = 0.0
+    host: str = "local-search"
+    neighbourhood: str = "n5"
+    start: str = "fdd/mwkr"
+    validation_size: str = ""
+    validation_instances: int = 100
+    validation_steps: int = 500
+    validation_every: int = 10
+    seed: int = 0
+    policy: PolicyConfig = field(default_factory=lambda: PolicyConfig(normalisation="running"))
+
+    def __post_init__(self) -> None:
+        if not self.sizes:
+            raise L2SError("sizes must name at least one size, such as 10x10")
+        for text in (*self.sizes, self.validation_size or self.sizes[0]):
+            parse_size(text)
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise L2SError(f"{name} must be a whole number, 1 or more, got {value!r}")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise L2SError(f"{name} must be {' or '.join(choices)}, got {getattr(self, name)!r}")
+        for name, least, most in (
+            ("learning_rate", 0, 1), ("discount", 0, 1), ("trace", 0, 1), ("entropy", 0, 100),
+            ("largest_gradient", 0, math.inf),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+                raise L2SError(f"{name} must be a number from {least} to {most}, got {value!r}")
+        if self.steps < self.horizon:
+            raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise L2SError(f"seed must be a whole number, 0 or more, got {self.seed!r}")
+
+    def with_changes(self, changes: Mapping[str, Any]) -> TrainingConfig:
+        """The same with some options changed; `policy` is a table of architecture options to change."""
+        known = [option.name for option in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise unknown_name("training option", name, known)
+        changes = dict(changes)
+        if "policy" in changes:
+            if not isinstance(changes["policy"], Mapping):
+                raise L2SError(f"policy must be a table of architecture options, got {changes['policy']!r}")
+            changes["policy"] = PolicyConfig.from_dict(self.policy.to_dict() | dict(changes["policy"]))
+        if "sizes" in changes:
+            sizes = changes["sizes"]
+            changes["sizes"] = tuple(sizes.split(",")) if isinstance(sizes, str) else tuple(sizes)
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a JSON header."""
+        return asdict(self) | {"sizes": list(self.sizes), "policy": self.policy.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> TrainingConfig:
+        """Read what `to_dict` wrote."""
+        return cls().with_changes(data)
+
+
+def parse_size(text: Any) -> tuple[int, int]:
+    """Jobs and machines of `"20x15"`."""
+    match = re.fullmatch(r"(\d{1,6})x(\d{1,6})", text.strip()) if isinstance(text, str) else None
+    if match is None:
+        raise L2SError(f"a size is JOBSxMACHINES, such as 10x10, got {text!r}")
+    n_jobs, n_machines = int(match[1]), int(match[2])
+    if n_jobs < 2 or n_machines < 1:
+        raise L2SError(f"size {text}: with fewer than two jobs or one machine there is nothing to choose")
+    if n_jobs * n_machines > _MOST_OPERATIONS:
+        raise L2SError(f"size {text}: more than {_MOST_OPERATIONS} operations per instance")
+    return n_jobs, n_machines
+
+
+PRESETS = {
+    "paper": TrainingConfig(),
+    "fast": TrainingConfig(
+        sizes=("10x10", "15x10", "15x15", "20x10"),
+        batches=1000,
+        batch_size=32,
+        steps=240,
+        horizon=16,
+        learning_rate=1e-3,
+        decay=True,
+        reward="decrement",
+        discount=0.95,
+        baseline="critic",
+        largest_gradient=1.0,
+        validation_size="15x15",
+        validation_instances=50,
+        validation_every=20,
+        policy=PolicyConfig(
+            width=32, layers=3, action_width=32, action_layers=2, normalisation="running", features="scaled",
+            estimate=True,
+        ),
+    ),
+}  # fmt: skip
+
+
+def preset(name: str) -> TrainingConfig:
+    """A preset by name."""
+    if name not in PRESETS:
+        raise unknown_name("preset", name, list(PRESETS))
+    return PRESETS[name]

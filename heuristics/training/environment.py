@@ -1,0 +1,183 @@
+"""The improvement process as a Markov decision process (paper, section 4.1), for a batch of instances at once.
+
+State: a schedule. Action: one of the admissible moves. Transition: deterministic. A schedule without moves is
+absorbing: its only action is the dummy, which changes nothing and earns nothing. The host decides which moves are
+admissible: local search leaves out the immediate undo, as the authors do; tabu search what its memory forbids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics.dispatching import dispatch
+from heuristics.kernels import BEST
+from heuristics.search import Memory, begin_record, move_capacity, new_record, rules_for
+from heuristics.tabu import tabu_memory
+from heuristics.training import kernels
+from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.moves import new_moves
+from l2s_plugin.kernels.state import new_state, set_order
+from l2s_plugin.neighbourhoods import Neighbourhood
+from l2s_plugin.policy.graph import GraphBatch, duration_unit, promises_of
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.specs import NeighbourhoodSpec
+
+HOSTS = ("local-search", "tabu")
+REWARDS = ("incumbent", "decrement")
+DUMMY = -1
+
+
+class Environment:
+    """A batch of trajectories, one per instance; all instances have the same numbers of operations and jobs.
+
+    >>> environment = Environment(instances, seed=1)                    # doctest: +SKIP
+    >>> while training:                                                 # doctest: +SKIP
+    ...     rewards = environment.step(choose(environment.observe()))   # doctest: +SKIP
+
+    Parameters
+    ----------
+    instances
+        What to schedule.
+    host
+        Whose moves are the actions: `"local-search"` (all but the undo of the last one) or `"tabu"`.
+    neighbourhood
+        Name, or a compiled neighbourhood.
+    features
+        How node features are scaled; see `PolicyConfig`.
+    reward
+        `"incumbent"`: by how much a step lowers the best makespan so far (paper, eq. 1), in time units; or
+        `"decrement"`: by how much it lowers the current makespan, negative where it rises, in mean durations.
+    start
+        Dispatching rule of the first schedules.
+    seed
+        Of the critical paths, where there are several, and the tenures.
+    """
+
+    def __init__(
+        self,
+        instances: Sequence[Instance],
+        host: str = "local-search",
+        neighbourhood: Any = "n5",
+        features: str = "paper",
+        reward: str = "incumbent",
+        start: str = "fdd/mwkr",
+        seed: int = 0,
+        registry: Registry | None = None,
+    ) -> None:
+        if len({(instance.n_operations, instance.n_jobs) for instance in instances}) != 1:
+            raise L2SError("an environment needs one or more instances, all of the same size")
+        if host not in HOSTS or reward not in REWARDS:
+            raise L2SError(f"host must be {' or '.join(HOSTS)} and reward {' or '.join(REWARDS)}, got {host}, {reward}")
+        self.instances = list(instances)
+        self.reward = reward
+        part = (registry or default_registry()).create(NeighbourhoodSpec, neighbourhood)
+        if not isinstance(part, Neighbourhood):
+            raise L2SError(f"training needs a compiled neighbourhood, {neighbourhood!r} is written in Python")
+        self._list_moves = part.kernel
+        memory = Memory(tenure=(1, 1)) if host == "local-search" else tabu_memory(instances[0], None)
+        self._rules = rules_for(memory)
+        n, capacity = instances[0].n_operations, move_capacity(instances[0].n_operations)
+        seeds = np.random.SeedSequence(seed).generate_state(len(instances), np.uint64)
+        states = [new_state(instance, kernel_seed) for instance, kernel_seed in zip(instances, seeds, strict=True)]
+        records = [new_record(n, memory, capacity, event_rows=2) for _ in instances]
+        for instance, state, record in zip(instances, states, records, strict=True):
+            set_order(state, dispatch(instance, start, seed).linear_order.astype(np.uint32))
+            begin_record(state, record, self._rules)
+        self._states, self._records = _stack(states), _stack(records)
+        self._moves = _stack([new_moves(capacity) for _ in instances])
+        self._counts = np.zeros(len(instances), np.int64)
+        self._admissible = np.zeros(len(instances), np.int64)
+        self._rows = np.zeros(0, np.int64)
+        self._unit = np.array([duration_unit(instance.duration, features) for instance in instances])
+        self._per_duration = np.array([promises_of(1, 0, instance.duration.mean()) for instance in instances])
+        self._job_pred, self._job_end = _job_arcs(instances)
+        self.initial_makespans = self.makespans
+        self._list()
+
+    @property
+    def makespans(self) -> NDArray[np.int32]:
+        """Makespan of the current schedules (B)."""
+        return self._states.makespan[:, 0].copy()
+
+    @property
+    def incumbents(self) -> NDArray[np.int64]:
+        """Best makespan of each trajectory so far (B)."""
+        return self._records.counters[:, BEST].copy()
+
+    @property
+    def n_actions(self) -> NDArray[np.int64]:
+        """Number of moves to choose from (B); where it is 0, the dummy action is all there is."""
+        return self._admissible.copy()
+
+    def observe(self) -> GraphBatch:
+        """The schedules as graphs, with the admissible moves of all of them, instance by instance."""
+        count, size = len(self.instances), self._job_pred.shape[1]
+        total = int(self._admissible.sum())
+        features = np.empty((count, size, 3), np.float32)
+        machine_pred = np.empty((count, size), np.int64)
+        u, v, self._rows = (np.empty(total, np.int64) for _ in range(3))
+        promises = np.empty(total, np.float32)
+        kernels.observe_batch(
+            self._states, self._moves, self._counts, features, self._unit, machine_pred, u, v, self._rows, promises,
+            self._per_duration,
+        )  # fmt: skip
+        numbers = np.arange(count)
+        return GraphBatch(
+            features=features.reshape(-1, 3),
+            job_pred=self._job_pred.reshape(-1),
+            machine_pred=machine_pred.reshape(-1),
+            job_end=self._job_end.reshape(-1),
+            job_end_graph=np.repeat(numbers, self._job_end.shape[1]),
+            graph=np.repeat(numbers, size),
+            offset=np.arange(count + 1) * size,
+            u=u,
+            v=v,
+            move_graph=np.repeat(numbers, self._admissible),
+            promises=promises,
+        )
+
+    def step(self, actions: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+        """Take one move in every trajectory, a number from 0 to `n_actions` - 1 or `DUMMY`; returns the rewards (B)."""
+        actions = np.asarray(actions, np.int64)
+        if ((actions < DUMMY) | (actions >= self._admissible)).any():
+            raise L2SError("an action must be the number of an admissible move, or DUMMY")
+        first = np.cumsum(self._admissible) - self._admissible
+        chosen = np.where(actions < 0, DUMMY, np.append(self._rows, DUMMY)[first + np.maximum(actions, 0)])
+        improved, decreased = (np.zeros(len(actions), np.int64) for _ in range(2))
+        culprit = kernels.advance_batch(
+            self._states, self._moves, self._records, self._rules, self._counts, chosen, improved, decreased
+        )
+        self._check(culprit)
+        self._list()
+        return improved.astype(np.float64) if self.reward == "incumbent" else decreased * self._per_duration
+
+    def _list(self) -> None:
+        culprit = kernels.list_batch(
+            self._states, self._moves, self._records, self._rules, self._list_moves, self._counts, self._admissible
+        )
+        self._check(culprit)
+
+    def _check(self, culprit: int) -> None:
+        if culprit >= 0:
+            raise PluginError(f"the neighbourhood offered an impossible move for {self.instances[culprit]!r}")
+
+
+def _stack(tuples: Sequence[Any]) -> Any:
+    """Named tuples of arrays as one, its arrays with one dimension more in front."""
+    return type(tuples[0])._make(np.stack(arrays) for arrays in zip(*tuples, strict=True))
+
+
+def _job_arcs(instances: Sequence[Instance]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Job predecessor (B, n + 2) of every node of the batch, last operation (B, J) of every job; see `GraphBatch`."""
+    n = instances[0].n_operations
+    first = (np.arange(len(instances)) * (n + 2))[:, None]
+    pred = np.tile(np.arange(n + 2), (len(instances), 1))
+    for row, instance in zip(pred, instances, strict=True):
+        row[1:-1] = np.where(instance.job_pred == n, 0, instance.job_pred.astype(np.int64) + 1)
+    ends = np.stack([instance.job_offset[1:].astype(np.int64) for instance in instances])  # node of the last operation
+    return pred + first, ends + first

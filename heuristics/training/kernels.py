@@ -1,0 +1,110 @@
+"""Many trajectories side by side, for training: the pieces of the search loop, once per trajectory of a batch.
+
+States, moves and records are those of a search with one dimension more in front. All trajectories belong to
+instances with the same number of operations.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from heuristics.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
+from l2s_plugin.kernels.compile import kernel
+from l2s_plugin.kernels.moves import Moves
+from l2s_plugin.kernels.state import State
+
+
+@numba.njit(inline="always")  # without counting references, arrays cannot be returned
+def state_of(states, b):
+    """The state of trajectory `b`, a view."""
+    return State(
+        states.duration[b], states.machine[b], states.job_pred[b], states.job_succ[b], states.job_last[b],
+        states.machine_pred[b], states.machine_succ[b], states.end[b], states.tail[b], states.order[b],
+        states.position[b], states.path[b], states.path_length[b], states.makespan[b], states.times[b],
+        states.window[b], states.saved[b], states.rng[b],
+    )  # fmt: skip
+
+
+@numba.njit(inline="always")
+def moves_of(moves, b):
+    """The moves of trajectory `b`, a view."""
+    return Moves(moves.u[b], moves.v[b], moves.forward[b], moves.value[b], moves.admissible[b])
+
+
+@numba.njit(inline="always")
+def record_of(records, b):
+    """The record of trajectory `b`, a view."""
+    return Record(
+        records.forbidden[b], records.best_order[b], records.counters[b], records.events[b], records.recent[b],
+        records.scores[b], records.temperature[b],
+    )  # fmt: skip
+
+
+@kernel
+def list_batch(states, moves, records, rules, neighbourhood, counts, admissible):
+    """List and rate the moves of all trajectories; returns the first one with an impossible move, or -1."""
+    for b in range(counts.shape[0]):
+        count, number = list_and_rate(
+            neighbourhood, state_of(states, b), moves_of(moves, b), record_of(records, b), rules
+        )
+        if number < 0:
+            return b
+        counts[b] = count
+        admissible[b] = number
+    return -1
+
+
+@kernel
+def observe_batch(states, moves, counts, features, unit, machine_pred, u, v, rows, promises, per_duration):
+    """Fill what the network sees: features (B, n + 2, 3), machine predecessors (B, n + 2) as nodes of the batch,
+    and the admissible moves one after the other, each with its row in `moves`.
+
+    In a graph, node 0 is the dummy start, x + 1 operation x, n + 1 the dummy end.
+    """
+    n = states.order.shape[1]
+    at = 0
+    for b in range(counts.shape[0]):
+        state, move = state_of(states, b), moves_of(moves, b)
+        first = b * (n + 2)
+        makespan = state.makespan[0]
+        features[b, 0, 0] = features[b, 0, 1] = features[b, 0, 2] = features[b, n + 1, 0] = 0.0
+        features[b, n + 1, 1] = features[b, n + 1, 2] = makespan * unit[b] / 1000.0
+        machine_pred[b, 0] = first
+        machine_pred[b, n + 1] = first + n + 1
+        for x in range(n):
+            features[b, x + 1, 0] = state.duration[x] * unit[b] / 99.0
+            features[b, x + 1, 1] = (state.end[x] - state.duration[x]) * unit[b] / 1000.0
+            features[b, x + 1, 2] = (makespan - state.tail[x]) * unit[b] / 1000.0
+            before = state.machine_pred[x]
+            machine_pred[b, x + 1] = first + 1 + (x if before == n else np.int64(before))
+        for row in range(counts[b]):
+            if move.admissible[row]:
+                u[at] = first + 1 + move.u[row]
+                v[at] = first + 1 + move.v[row]
+                promises[at] = (makespan - move.value[row]) * per_duration[b]
+                rows[at] = row
+                at += 1
+
+
+@kernel
+def advance_batch(states, moves, records, rules, counts, chosen, improved, decreased):
+    """Take the chosen row of each trajectory. -1 chooses none: the host lets a step pass, or takes the move that is
+    free first. Fills by how much the incumbent improved and the makespan decreased.
+
+    Returns the first trajectory whose move closes a cycle, or -1.
+    """
+    for b in range(counts.shape[0]):
+        state, move, record = state_of(states, b), moves_of(moves, b), record_of(records, b)
+        before, best = state.makespan[0], record.counters[BEST]
+        row = chosen[b]
+        if row < 0 and counts[b] > 0 and not rules.wait:
+            row = first_free(state, move, counts[b], record.forbidden)
+        if row < 0:
+            record.counters[STEP] += 1
+        elif not take(state, move, row, record, rules):
+            return b
+        record.counters[EVENTS] = 0
+        improved[b] = best - record.counters[BEST]
+        decreased[b] = before - state.makespan[0]
+    return -1

@@ -1,0 +1,114 @@
+"""The folder of a training run: state to resume from, the best policy, and the figures of every batch.
+
+    state.safetensors    weights, optimiser and how far the run is; whole after every batch
+    best.safetensors     the policy with the best validation so far
+    metrics.jsonl        a line of figures per batch
+
+All files are written aside and renamed, so that a run killed at any moment goes on from its last whole batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics.training.config import TrainingConfig
+from l2s_plugin.errors import L2SError
+from l2s_plugin.files import read_text, write_text
+from l2s_plugin.policy import tensor_file
+
+_FORMAT = "l2s-training"
+_FREE_TO_CHANGE = ("batches",)  # when a run goes on: only how long
+
+Tensors = Mapping[str, NDArray[Any]]
+
+
+@dataclass
+class RunState:
+    """How far a run is; `tensors` are those of network, critic and optimiser."""
+
+    config: TrainingConfig
+    batches: int = 0
+    seconds: float = 0.0
+    best: dict[str, Any] | None = None  # the figures of the best validation
+    tensors: Tensors = field(default_factory=dict, repr=False)
+
+
+class RunFolder:
+    """Reads and writes the files of one run."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.state_file = self.path / "state.safetensors"
+        self.best_file = self.path / "best.safetensors"
+        self.metrics_file = self.path / "metrics.jsonl"
+
+    def create(self) -> None:
+        """A new run; a folder that holds one already is refused."""
+        if self.state_file.exists():
+            raise L2SError(
+                f"{self.path} holds a training run already; go on with it (--resume), or name another folder"
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self.metrics_file.write_text("")
+        except OSError as error:
+            raise L2SError(f"cannot write to {self.path}: {error.strerror}") from error
+
+    def save(self, state: RunState) -> None:
+        """Keep the state."""
+        contents = {
+            "config": state.config.to_dict(), "batches": state.batches, "seconds": state.seconds, "best": state.best
+        }  # fmt: skip
+        texts = {key: json.dumps(value) for key, value in contents.items()}
+        arrays = {name: np.asarray(value) for name, value in state.tensors.items()}
+        tensor_file.write(self.state_file, arrays, {"format": _FORMAT} | texts)
+
+    def load(self) -> RunState:
+        """The last whole state; figures of batches after it are forgotten."""
+        if not self.state_file.exists():
+            raise L2SError(f"{self.path}: no training run to resume (there is no {self.state_file.name})")
+        tensors, header = tensor_file.read(self.state_file)
+        if header.get("format") != _FORMAT:
+            raise L2SError(f"{self.state_file}: not the state of a training run")
+        try:
+            values = {key: json.loads(header[key]) for key in ("config", "batches", "seconds", "best")}
+            config = TrainingConfig.from_dict(values.pop("config"))
+            state = RunState(config, tensors=tensors, **values)
+        except (KeyError, ValueError, TypeError) as error:
+            raise L2SError(f"{self.state_file}: damaged header: {error}") from error
+        kept = [row for row in self.metrics() if row["batch"] <= state.batches]
+        write_text(self.metrics_file, "".join(json.dumps(row) + "\n" for row in kept))
+        return state
+
+    def add_metrics(self, row: Mapping[str, Any]) -> None:
+        """Append the figures of a batch."""
+        try:
+            with self.metrics_file.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise L2SError(f"cannot write {self.metrics_file}: {error.strerror}") from error
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """The figures of all batches; a line that was cut short by the end of a run is left out."""
+        rows = []
+        for line in read_text(self.metrics_file).splitlines() if self.metrics_file.exists() else ():
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                continue
+        return rows
+
+
+def check_same_run(kept: TrainingConfig, wanted: TrainingConfig) -> None:
+    """Raise when a run is to go on under another configuration than it began with."""
+    old, new = kept.to_dict(), wanted.to_dict()
+    for name in old:
+        if name not in _FREE_TO_CHANGE and old[name] != new[name]:
+            raise L2SError(f"cannot resume: the run began with {name} {old[name]!r}, not {new[name]!r}")

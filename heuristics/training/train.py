@@ -1,0 +1,270 @@
+"""Training of a policy (paper, algorithm 1), from top to bottom."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heuristics.training.config import TrainingConfig, parse_size
+from heuristics.training.environment import Environment
+from heuristics.training.run_files import RunFolder, RunState, check_same_run
+from heuristics.training.validation import Validation
+from l2s_plugin.errors import L2SError
+from l2s_plugin.generate import uniform
+from l2s_plugin.instance import Instance
+from l2s_plugin.policy.checkpoint import save_policy
+from l2s_plugin.policy.trainable import TrainableNetwork
+
+import torch  # isort: skip  (the line above says which extra is missing)
+import torch.distributed as distributed  # isort: skip
+from torch import Tensor, nn  # isort: skip
+
+from heuristics.training.reinforce import Stretch, sample, stretch_loss
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+class TrainingError(L2SError):
+    """Training cannot go on; what was reached is kept."""
+
+
+def train(
+    config: TrainingConfig,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    device: str = "cpu",
+    threads: int | None = None,
+    listener: Listener | None = None,
+) -> RunState:
+    """Train a policy; its best version is `best.safetensors` in the folder.
+
+    A run that was ended in any way goes on with `resume=True`, to the same numbers as if it had never ended. Under
+    `torchrun` every process trains on its share of each batch, and gradients are averaged.
+
+    Parameters
+    ----------
+    config
+        What to do.
+    folder
+        Of the run; see `heuristics.training.run_files`.
+    device
+        `"cpu"`, `"cuda"`, ...
+    threads
+        For torch and validation; torch's default when None.
+    listener
+        Called with the figures of every batch.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    with process_group(device) as (rank, processes):
+        if config.batch_size % processes:
+            raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
+        trainer = Trainer(config, RunFolder(folder), device, rank, processes)
+        if resume:
+            trainer.resume()
+        elif rank == 0:
+            trainer.folder.create()
+        while trainer.state.batches < config.batches:
+            figures = trainer.run_batch()
+            if rank == 0 and listener is not None:
+                listener(figures)
+        return trainer.state
+
+
+class Trainer:
+    """Network, optimiser and how far the run is."""
+
+    def __init__(
+        self, config: TrainingConfig, folder: RunFolder, device: str = "cpu", rank: int = 0, processes: int = 1
+    ) -> None:
+        self.config, self.folder = config, folder
+        self.rank, self.processes = rank, processes
+        torch.manual_seed(config.seed)
+        self.network = TrainableNetwork(config.policy).to(device).train()
+        if config.policy.estimate:  # begin close to the rule that the network is to improve on
+            with torch.no_grad():
+                self.network.action.layers[-1].weight.mul_(0.1)
+                self.network.action.layers[-1].bias.zero_()
+        width = config.policy.embedding_width
+        self.critic = nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
+        if config.baseline != "critic":
+            self.critic.requires_grad_(requires_grad=False)
+        self.parameters = [*self.network.parameters(), *self.critic.parameters()]
+        self.parameters = [parameter for parameter in self.parameters if parameter.requires_grad]
+        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
+        self.state = RunState(config)
+        self._validation: Validation | None = None
+
+    def run_batch(self) -> dict[str, Any]:
+        """Train on one batch of instances, validate where it is time to, keep everything; returns the figures."""
+        begin = time.perf_counter()
+        config, batch = self.config, self.state.batches + 1
+        self._set_learning_rate(batch)
+        instances, rng = self._instances(batch)
+        seed = int(rng.integers(2**31))
+        environment = Environment(
+            instances, config.host, config.neighbourhood, config.policy.features, config.reward, config.start, seed
+        )
+        rows = []
+        for _ in range(config.steps // config.horizon):
+            loss, figures = self._stretch(environment, rng)
+            self._update(loss, batch)
+            rows.append(figures)
+        means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+        start = environment.initial_makespans
+        means["improvement"] = 100 * float(np.mean(1 - environment.incumbents / start))
+        if self.network.estimate_weight is not None:
+            means["estimate_weight"] = float(self.network.estimate_weight.detach())
+        self._average_statistics()
+        self.state.batches = batch
+        figures = {"batch": batch, "size": f"{instances[0].n_jobs}x{instances[0].n_machines}", **self._averaged(means)}
+        if self.rank == 0:
+            if batch % config.validation_every == 0 or batch == config.batches:
+                figures["validation"] = self._validate(figures)
+            self.state.seconds += time.perf_counter() - begin
+            figures["seconds"] = self.state.seconds
+            self.folder.add_metrics(figures)
+            self.state.tensors = self._tensors()
+            self.folder.save(self.state)
+        return figures
+
+    def resume(self) -> None:
+        """Go on from the files of the folder."""
+        state = self.folder.load()
+        check_same_run(state.config, self.config)
+        state.config = self.config
+        self.state = state
+        self._load_tensors(state.tensors)
+
+    def _set_learning_rate(self, batch: int) -> None:
+        left = 1 - (batch - 1) / self.config.batches if self.config.decay else 1.0
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.config.learning_rate * left
+
+    def _instances(self, batch: int) -> tuple[list[Instance], np.random.Generator]:
+        """This process's share of the instances of a batch, and its random numbers: functions of seed and batch."""
+        config = self.config
+        size = parse_size(config.sizes[(batch - 1) % len(config.sizes)])
+        seeds = np.random.SeedSequence((config.seed, batch)).generate_state(config.batch_size, np.uint32) // 2
+        share = config.batch_size // self.processes
+        own = seeds[self.rank * share : (self.rank + 1) * share]
+        return [uniform(*size, int(seed)) for seed in own], np.random.default_rng((config.seed, batch, self.rank))
+
+    def _stretch(self, environment: Environment, rng: np.random.Generator) -> tuple[Tensor, dict[str, Any]]:
+        """Make n moves; returns their loss."""
+        stretch, with_critic = Stretch(), self.config.baseline == "critic"
+        for _ in range(self.config.horizon):
+            scores, graphs = self.network.scores_and_embedding(environment.observe())
+            if not torch.isfinite(scores).all():
+                raise self._failure("scores")
+            moves = sample(scores, environment.n_actions, rng)
+            values = self.critic(graphs).squeeze(1) if with_critic else None
+            stretch.add(moves, environment.step(moves.actions), values)
+        last = None
+        if with_critic:
+            with torch.no_grad(), _frozen_statistics(self.network):
+                last = self.critic(self.network.scores_and_embedding(environment.observe())[1]).squeeze(1)
+        return stretch_loss(stretch, last, self.config)
+
+    def _update(self, loss: Tensor, batch: int) -> None:
+        self.optimiser.zero_grad()
+        loss.backward()
+        if self.processes > 1:
+            for parameter in self.parameters:
+                distributed.all_reduce(parameter.grad)
+                parameter.grad /= self.processes  # type: ignore[operator]
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.config.largest_gradient or torch.inf)
+        if not torch.isfinite(norm):
+            raise self._failure("gradient")
+        self.optimiser.step()
+
+    def _failure(self, what: str) -> TrainingError:
+        kept = f"{self.folder.path} holds batch {self.state.batches}" if self.state.batches else "nothing was trained"
+        return TrainingError(
+            f"the {what} in batch {self.state.batches + 1} are no finite numbers; stopped, {kept} "
+            "(a smaller learning rate or largest_gradient may help)"
+        )
+
+    def _average_statistics(self) -> None:
+        """Processes normalise by their own nodes; what they gathered is averaged once per batch."""
+        if self.processes > 1:
+            for buffer in self.network.buffers():
+                if buffer.is_floating_point():
+                    distributed.all_reduce(buffer)
+                    buffer /= self.processes
+
+    def _averaged(self, figures: dict[str, float]) -> dict[str, float]:
+        if self.processes == 1:
+            return figures
+        values = torch.tensor(list(figures.values()), dtype=torch.float64)
+        distributed.all_reduce(values)
+        return dict(zip(figures, (values / self.processes).tolist(), strict=True))
+
+    def _validate(self, figures: Mapping[str, Any]) -> float:
+        if self._validation is None:
+            self._validation = Validation(self.config, torch.get_num_threads())
+        weights = {name: tensor.detach().cpu().numpy() for name, tensor in self.network.state_dict().items()}
+        gap = self._validation.gap(weights)
+        if self.state.best is None or gap < self.state.best["validation"]:
+            self.state.best = {"batch": figures["batch"], "validation": gap}
+            record = {"training": self.config.to_dict(), "seconds": round(self.state.seconds), **self.state.best}
+            host = {"method": self.config.host, "neighbourhood": self.config.neighbourhood}
+            save_policy(self.folder.best_file, self.config.policy, weights, record, host=host)
+        return gap
+
+    def _tensors(self) -> dict[str, Any]:
+        tensors = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        tensors |= {f"critic.{name}": tensor for name, tensor in self.critic.state_dict().items()}
+        for i, entry in self.optimiser.state_dict()["state"].items():
+            tensors |= {f"adam.{i}.{name}": tensor for name, tensor in entry.items()}
+        return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+
+    def _load_tensors(self, arrays: Mapping[str, Any]) -> None:
+        tensors = {name: torch.tensor(array) for name, array in arrays.items()}
+
+        def part(prefix: str) -> dict[str, Tensor]:
+            return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+
+        try:
+            self.network.load_state_dict(part("network."))
+            self.critic.load_state_dict(part("critic."))
+        except RuntimeError as error:
+            raise L2SError(f"{self.folder.state_file}: {' '.join(str(error).split())[:200]}") from error
+        optimiser = self.optimiser.state_dict()
+        for name, tensor in part("adam.").items():
+            number, _, key = name.partition(".")
+            optimiser["state"].setdefault(int(number), {})[key] = tensor
+        self.optimiser.load_state_dict(optimiser)
+
+
+@contextmanager
+def _frozen_statistics(network: nn.Module) -> Iterator[None]:
+    """Look at a state without counting it among those that the running statistics are gathered from."""
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm1d)]
+    kept = [(norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]  # type: ignore[union-attr]
+    for norm in norms:
+        norm.momentum = 0.0
+    yield
+    for norm, (momentum, count) in zip(norms, kept, strict=True):
+        norm.momentum, norm.num_batches_tracked = momentum, count
+
+
+@contextmanager
+def process_group(device: str) -> Iterator[tuple[int, int]]:
+    """Number of this process and of all; `torchrun` says so in the environment."""
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    if processes == 1:
+        yield 0, 1
+        return
+    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    try:
+        yield distributed.get_rank(), processes
+    finally:
+        distributed.destroy_process_group()

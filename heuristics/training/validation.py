@@ -1,0 +1,58 @@
+"""How good a policy is: the mean gap its searches leave on instances that no training batch contains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from heuristics.dispatching import dispatch
+from heuristics.search import Memory, Search
+from heuristics.tabu import tabu_memory
+from heuristics.training.config import TrainingConfig, parse_size
+from l2s_plugin.bounds import lower_bound
+from l2s_plugin.generate import uniform
+from l2s_plugin.instance import Instance
+from l2s_plugin.policy.checkpoint import Policy
+from l2s_plugin.policy.selector import L2SSelector
+
+FIRST_SEED = 3_000_000_000  # training batches take their instances from below
+
+
+class Validation:
+    """The same searches every time: instances, first schedules and random numbers are fixed."""
+
+    def __init__(self, config: TrainingConfig, threads: int = 1) -> None:
+        n_jobs, n_machines = parse_size(config.validation_size or config.sizes[0])
+        self._config = config
+        self._threads = threads
+        self._instances = [uniform(n_jobs, n_machines, FIRST_SEED + k) for k in range(config.validation_instances)]
+        self._bounds = [lower_bound(instance) for instance in self._instances]
+        self._starts = [dispatch(instance, config.start).linear_order for instance in self._instances]
+
+    def gap(self, weights: Mapping[str, Any]) -> float:
+        """Mean percentage above the lower bound that searches with these weights reach."""
+        return self.gap_of(L2SSelector(Policy("in training", self._config.policy, weights)))
+
+    def gap_of(self, selector: Any) -> float:
+        """The same for any selector, for comparison."""
+        with ThreadPoolExecutor(self._threads) as pool:
+            gaps = list(pool.map(lambda k: self._search(k, selector), range(len(self._instances))))
+        return float(np.mean(gaps))
+
+    def _search(self, k: int, selector: Any) -> float:
+        instance, bound = self._instances[k], self._bounds[k]
+        search = Search(instance, self._config.neighbourhood, selector, self._memory(instance), seed=k)
+        search.start(self._starts[k])
+        while search.step < self._config.validation_steps and search.best_makespan > bound:
+            before = search.step
+            search.run(self._config.validation_steps, target=bound)
+            search.take_events()
+            if search.step == before:  # no moves left
+                break
+        return 100 * (search.best_makespan / max(bound, 1) - 1)
+
+    def _memory(self, instance: Instance) -> Memory:
+        return Memory(tenure=(1, 1)) if self._config.host == "local-search" else tabu_memory(instance, None)

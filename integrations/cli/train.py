@@ -1,0 +1,191 @@
+"""`l2s train`: train a policy, or go on training it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from l2s_plugin.errors import L2SError, missing_extra
+from l2s_plugin.files import read_text
+
+if TYPE_CHECKING:
+    from heuristics.training.config import TrainingConfig
+
+_OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed", "host")
+
+
+@click.command()
+@click.option("--preset", metavar="NAME", help="paper, or fast for a small network on a CPU.  [default: paper]")
+@click.option("--size", "sizes", metavar="JxM[,JxM...]", help="Jobs x machines of the random instances.")
+@click.option("--config", "config_file", metavar="FILE.toml", help="Any option of the training; see docs/training.md.")
+@click.option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Folder of a new run.")
+@click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
+@click.option("--batches", type=int, metavar="N", help="Batches of instances to train on.")
+@click.option("--batch-size", type=int, metavar="N", help="Instances per batch.")
+@click.option("--steps", type=int, metavar="N", help="Moves per instance.")
+@click.option("--horizon", type=int, metavar="N", help="Moves between two updates.")
+@click.option("--learning-rate", type=float, metavar="X", help="Of Adam.")
+@click.option("--seed", type=int, metavar="N", help="Same seed, same numbers.")
+@click.option("--host", metavar="NAME", help="Whose moves are learned: local-search or tabu.")
+@click.option("--device", default="cpu", show_default=True, help="Where the network is trained: cpu, cuda, ...")
+@click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads of torch and of validation.")
+@click.option("--tensorboard", is_flag=True, help="Also write the figures for TensorBoard, into DIR/tensorboard.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run and nothing else.")
+def train(
+    preset: str | None,
+    sizes: str | None,
+    config_file: str | None,
+    output: Path | None,
+    resume: Path | None,
+    device: str,
+    threads: int | None,
+    tensorboard: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Train a policy for the learned selector; the best one is DIR/best.safetensors.
+
+    Everything is kept after each batch: a run that was ended in any way goes on with --resume to the same numbers.
+
+    \b
+    l2s train --preset fast --size 10x10,15x15 --output out/policy
+    l2s solve ta01 --method local-search --selector l2s --policy out/policy/best.safetensors
+    """
+    from heuristics.training.config import preset as preset_named
+    from heuristics.training.run_files import RunFolder
+
+    if (output is None) == (resume is None):
+        raise L2SError("give the folder of a new run (--output DIR) or of one to go on with (--resume DIR)")
+    if resume is not None:
+        if preset is not None:
+            raise L2SError("--preset is for a new run; the one in --resume has its own configuration")
+        config = RunFolder(resume).load().config
+    else:
+        config = preset_named(preset or "paper")
+    changes = _from_file(config_file) | {name: options[name] for name in _OPTIONS if options[name] is not None}
+    config = config.with_changes(changes | ({"sizes": sizes} if sizes is not None else {}))
+    folder = resume or output
+    assert folder is not None
+    _run(config, folder, resume is not None, device, threads, tensorboard, as_json)
+
+
+def _from_file(path: str | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        return {key.replace("-", "_"): value for key, value in tomllib.loads(read_text(path)).items()}
+    except tomllib.TOMLDecodeError as error:
+        raise L2SError(f"{path}: not TOML: {error}") from error
+
+
+def _run(
+    config: TrainingConfig,
+    folder: Path,
+    resume: bool,
+    device: str,
+    threads: int | None,
+    tensorboard: bool,
+    as_json: bool,
+) -> None:
+    from heuristics.training.run_files import RunFolder
+    from heuristics.training.train import train as run
+
+    listeners: list[Any] = []
+    if not as_json:
+        listeners.append(TrainingDisplay(sys.stderr, config.batches).show)
+    if tensorboard:
+        listeners.append(_tensorboard_writer(folder))
+
+    def listen(figures: dict[str, Any]) -> None:
+        for listener in listeners:
+            listener(figures)
+
+    try:
+        state = run(config, folder, resume=resume, device=device, threads=threads, listener=listen)
+    except KeyboardInterrupt:
+        click.echo(f"\nstopped; go on with: l2s train --resume {folder}", err=True)
+        raise
+    rows = RunFolder(folder).metrics()
+    curve = _draw_curve(rows, folder)
+    report = {
+        "folder": str(folder),
+        "policy": str(folder / "best.safetensors"),
+        "batches": state.batches,
+        "seconds": state.seconds,
+        "best": state.best,
+        "config": config.to_dict(),
+    }
+    if as_json:
+        click.echo(json.dumps(report))
+        return
+    best = state.best or {}
+    click.echo(f"trained on {state.batches} batches in {state.seconds:.0f} s")
+    click.echo(f"best validation {best['validation']:.2f} % above the lower bound, batch {best['batch']}")
+    click.echo(f"policy: {report['policy']}" + (f", curve: {curve}" if curve else ""))
+
+
+def _draw_curve(rows: list[dict[str, Any]], folder: Path) -> Path | None:
+    """The picture of the run, where matplotlib is installed."""
+    from integrations.training_curve import save_training_curve
+
+    try:
+        return save_training_curve(rows, folder / "curve.png")
+    except L2SError as error:
+        click.echo(f"no picture of the run: {error}", err=True)
+        return None
+
+
+def _tensorboard_writer(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise missing_extra(str(error.name or "tensorboard"), "tensorboard") from None
+    writer = SummaryWriter(str(folder / "tensorboard"))
+
+    def write(figures: dict[str, Any]) -> None:
+        for key, value in figures.items():
+            if isinstance(value, float):
+                writer.add_scalar(key, value, figures["batch"])
+        writer.flush()
+
+    return write
+
+
+class TrainingDisplay:
+    """Figures on standard error: a live line on a terminal, and a line that stays for every validation."""
+
+    def __init__(self, stream: TextIO, batches: int) -> None:
+        self._stream = stream
+        self._batches = batches
+        self._live = stream.isatty()
+        self._first: tuple[int, float] | None = None
+
+    def show(self, figures: dict[str, Any]) -> None:
+        batch, seconds = figures["batch"], figures["seconds"]
+        if self._first is None:
+            self._first = (batch - 1, 0.0 if batch == 1 else seconds)
+        done = batch - self._first[0]
+        left = (seconds - self._first[1]) / done * (self._batches - batch) if seconds > self._first[1] else 0.0
+        text = (
+            f"batch {batch}/{self._batches}, {figures['size']}: improved by {figures['improvement']:.2f} %, "
+            f"entropy {figures['entropy']:.2f}, {_duration(left)} left"
+        )
+        if "validation" in figures:
+            text += f", validation {figures['validation']:.3f} %"
+        if self._live:
+            width = shutil.get_terminal_size().columns - 1
+            self._stream.write(f"\r{text[:width]}\x1b[K" + ("\n" if "validation" in figures else ""))
+        elif "validation" in figures or batch == self._first[0] + 1:
+            self._stream.write(text + "\n")
+        self._stream.flush()
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"

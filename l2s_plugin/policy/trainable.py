@@ -1,0 +1,162 @@
+"""The policy network in the form that is trained: the parameters of the reference, computed without torch_geometric.
+
+The same gathers as in `l2s_plugin.policy.fused`, on unfolded weights and with gradients. A batch is normalised by the
+statistics of all its nodes, as in the authors' code, and the running statistics are gathered on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from l2s_plugin.policy.graph import GraphBatch
+from l2s_plugin.policy.network import ContextLayer, GINLayer, PolicyNetwork
+
+import torch  # isort: skip  (the line above says which extra is missing)
+from torch import Tensor  # isort: skip
+from torch.nn import functional as F  # isort: skip  # noqa: N812
+
+_SLOPE = 0.2  # of the leaky rectifier in graph attention
+
+
+class TrainableNetwork(PolicyNetwork):
+    """A `PolicyNetwork`, several times faster: same parameters, same scores, same gradients."""
+
+    def forward(self, batch: GraphBatch) -> Tensor:
+        """Score of every candidate move (M)."""
+        return self.scores_and_embedding(batch)[0]
+
+    def scores_and_embedding(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
+        """Score of every candidate move (M), and h_G (G, p or 2p) of the graphs."""
+        arcs = Arcs.of(batch, self._weight.device)
+        x = torch.as_tensor(batch.features).to(self._weight)
+        nodes = []
+        if self.tpm is not None:
+            shares = arcs.shares(self.config.aggregation == "mean")
+            hidden, total = x, x.new_zeros(())
+            for layer in self.tpm.layers:
+                hidden = _topological(layer, hidden, arcs, shares)
+                total = total + hidden
+            nodes.append(total)
+        if self.cam is not None:
+            hidden = x
+            for layer in self.cam.layers:
+                hidden = _context(layer, hidden, arcs)
+            nodes.append(hidden)
+        embedding = torch.cat(nodes, dim=1)
+        graphs = arcs.mean(embedding)
+        return self._scores(batch, embedding, graphs), graphs
+
+    def _scores(self, batch: GraphBatch, nodes: Tensor, graphs: Tensor) -> Tensor:
+        """Only the operations of candidate moves pass the action network."""
+        u, v, graph = (self._index(values) for values in (batch.u, batch.v, batch.move_graph))
+        rows = torch.cat((u, v))
+        latent = self.action(torch.cat((nodes.index_select(0, rows), graphs.index_select(0, graph.repeat(2))), dim=1))
+        scores = (latent[: len(u)] * latent[len(u) :]).sum(dim=1)
+        if self.estimate_weight is not None:
+            scores = scores + self.estimate_weight * torch.as_tensor(batch.promises).to(scores)
+        return scores
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """The arcs of a batch as index tensors; see `GraphBatch`."""
+
+    job_pred: Tensor
+    machine_pred: Tensor
+    job_end: Tensor
+    job_end_graph: Tensor
+    end: Tensor
+    graph: Tensor
+    n_nodes: Tensor
+    equal_size: bool
+
+    @classmethod
+    def of(cls, batch: GraphBatch, device: torch.device) -> Arcs:
+        """The arcs of `batch` on the device."""
+
+        def index(values: Any) -> Tensor:
+            return torch.as_tensor(values, dtype=torch.long, device=device)
+
+        sizes = batch.offset[1:] - batch.offset[:-1]
+        return cls(
+            index(batch.job_pred),
+            index(batch.machine_pred),
+            index(batch.job_end),
+            index(batch.job_end_graph),
+            index(batch.offset[1:] - 1),
+            index(batch.graph),
+            index(sizes),
+            bool((sizes == sizes[0]).all()),
+        )
+
+    def shares(self, mean: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """With what weight a node (N, 1) adds its own message, those of its job and its machine predecessor, and an
+        end (G, 1) those of the last operations."""
+        nodes = torch.arange(len(self.graph), device=self.graph.device)
+        job, machine = (self.job_pred != nodes).float(), (self.machine_pred != nodes).float()
+        ends = torch.bincount(self.job_end_graph, minlength=len(self.end)).float()
+        own, last = torch.ones_like(job), torch.ones_like(ends)
+        if mean:
+            degree = 1 + job + machine
+            degree[self.end] = 1 + ends
+            own, job, machine, last = 1 + 1 / degree, job / degree, machine / degree, 1 / (1 + ends)
+        return own.unsqueeze(1), job.unsqueeze(1), machine.unsqueeze(1), last.unsqueeze(1)
+
+    def mean(self, x: Tensor) -> Tensor:
+        """Mean over each graph's nodes, (N, p) -> (G, p)."""
+        if self.equal_size:
+            return x.view(len(self.end), -1, x.shape[1]).mean(dim=1)
+        total = x.new_zeros(len(self.end), x.shape[1]).index_add(0, self.graph, x)
+        return total / self.n_nodes.unsqueeze(1)
+
+    def sum_ends(self, x: Tensor) -> Tensor:
+        """Sum over the last operations of each graph's jobs, (J, p) -> (G, p)."""
+        return x.new_zeros(len(self.end), *x.shape[1:]).index_add(0, self.job_end_graph, x)
+
+
+def _topological(layer: GINLayer, x: Tensor, arcs: Arcs, shares: tuple[Tensor, ...]) -> Tensor:
+    """One iteration of the topological module (eq. 2), (N, 3 or p) -> (N, p)."""
+    own, job, machine, last = shares
+    total = x * own + x.index_select(0, arcs.job_pred) * job + x.index_select(0, arcs.machine_pred) * machine
+    total = total.index_add(0, arcs.end, arcs.sum_ends(x.index_select(0, arcs.job_end)) * last)
+    return layer.linear2(F.relu(layer.norm(layer.linear1(total), arcs.graph)))
+
+
+def _context(layer: ContextLayer, x: Tensor, arcs: Arcs) -> Tensor:
+    """One iteration of the context-aware module (eq. 4-6), (N, 3 or p) -> (N, p)."""
+    job = _attend(layer.job, x, arcs.job_pred, arcs)
+    machine = _attend(layer.machine, x, arcs.machine_pred, None)
+    return (F.elu(job) + F.elu(machine)) / 2
+
+
+def _attend(gat: Any, x: Tensor, pred: Tensor, ends: Arcs | None) -> Tensor:
+    """Attention to one predecessor and the node itself: the softmax of two is a sigmoid of their difference."""
+    message = gat.lin(x)
+    source, target = (message @ torch.cat((_block_diagonal(gat.att_src), _block_diagonal(gat.att_dst)), 1)).chunk(2, 1)
+    values = message.unflatten(1, (gat.heads, gat.out_channels))  # (N, h, p / h); source and target (N, h)
+    gate = torch.sigmoid(_leaky(source.index_select(0, pred) + target) - _leaky(source + target))
+    mixed = torch.lerp(values, values.index_select(0, pred), gate.unsqueeze(2))
+    if ends is not None:
+        mixed = mixed.index_copy(0, ends.end, _attend_to_ends(values, source, target, ends))
+    return mixed.flatten(1) + gat.bias
+
+
+def _block_diagonal(attention: Tensor) -> Tensor:
+    """The attention vectors of all heads (1, h, p / h) as one matrix (p, h), so that a product applies them."""
+    return torch.block_diag(*attention[0]).T
+
+
+def _attend_to_ends(values: Tensor, source: Tensor, target: Tensor, arcs: Arcs) -> Tensor:
+    """Attention of the dummy ends to the last operations of all jobs and to themselves, (G, h, p / h)."""
+    own = _leaky(source[arcs.end] + target[arcs.end])
+    others = _leaky(source[arcs.job_end] + target[arcs.end][arcs.job_end_graph])
+    index = arcs.job_end_graph.unsqueeze(1).expand_as(others)
+    highest = own.detach().scatter_reduce(0, index, others.detach(), "amax")
+    own, others = (own - highest).exp(), (others - highest[arcs.job_end_graph]).exp()
+    weighted = values[arcs.end] * own.unsqueeze(2) + arcs.sum_ends(values[arcs.job_end] * others.unsqueeze(2))
+    return weighted / (own + arcs.sum_ends(others)).unsqueeze(2)
+
+
+def _leaky(x: Tensor) -> Tensor:
+    return F.leaky_relu(x, _SLOPE)
