@@ -90,8 +90,9 @@ class Trainer:
         self.network = TrainableNetwork(config.policy).to(device).train()
         if config.policy.estimate:  # begin close to the rule that the network is to improve on
             with torch.no_grad():
-                self.network.action.layers[-1].weight.mul_(0.1)
-                self.network.action.layers[-1].bias.zero_()
+                last: Any = self.network.action.layers[-1]
+                last.weight.mul_(0.1)
+                last.bias.zero_()
         width = config.policy.embedding_width
         self.critic = nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":
@@ -178,8 +179,9 @@ class Trainer:
         loss.backward()
         if self.processes > 1:
             for parameter in self.parameters:
+                assert parameter.grad is not None
                 distributed.all_reduce(parameter.grad)
-                parameter.grad /= self.processes  # type: ignore[operator]
+                parameter.grad.div_(self.processes)
         norm = nn.utils.clip_grad_norm_(self.parameters, self.config.largest_gradient or torch.inf)
         if not torch.isfinite(norm):
             raise self._failure("gradient")

@@ -154,8 +154,8 @@ class Scorer:
         if self._compiled is None or not searching:
             return self._load_fused().scores(kernel_states, moves, promises)
         return [
-            self._compiled.scores(state, _operations(u), _operations(v), promised)
-            for state, (u, v), promised in zip(kernel_states, moves, promises or [None] * len(moves), strict=True)
+            self._compiled.scores(state, _operations(u), _operations(v), promises[i] if promises is not None else None)
+            for i, (state, (u, v)) in enumerate(zip(kernel_states, moves, strict=True))
         ]
 
     def _load_fused(self) -> Any:

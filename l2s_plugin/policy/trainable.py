@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from l2s_plugin.policy.graph import GraphBatch
-from l2s_plugin.policy.network import ContextLayer, GINLayer, PolicyNetwork
+from l2s_plugin.policy.network import PolicyNetwork
 
 import torch  # isort: skip  (the line above says which extra is missing)
 from torch import Tensor  # isort: skip
@@ -115,7 +115,7 @@ class Arcs:
         return x.new_zeros(len(self.end), *x.shape[1:]).index_add(0, self.job_end_graph, x)
 
 
-def _topological(layer: GINLayer, x: Tensor, arcs: Arcs, shares: tuple[Tensor, ...]) -> Tensor:
+def _topological(layer: Any, x: Tensor, arcs: Arcs, shares: tuple[Tensor, ...]) -> Tensor:
     """One iteration of the topological module (eq. 2), (N, 3 or p) -> (N, p)."""
     own, job, machine, last = shares
     total = x * own + x.index_select(0, arcs.job_pred) * job + x.index_select(0, arcs.machine_pred) * machine
@@ -123,7 +123,7 @@ def _topological(layer: GINLayer, x: Tensor, arcs: Arcs, shares: tuple[Tensor, .
     return layer.linear2(F.relu(layer.norm(layer.linear1(total), arcs.graph)))
 
 
-def _context(layer: ContextLayer, x: Tensor, arcs: Arcs) -> Tensor:
+def _context(layer: Any, x: Tensor, arcs: Arcs) -> Tensor:
     """One iteration of the context-aware module (eq. 4-6), (N, 3 or p) -> (N, p)."""
     job = _attend(layer.job, x, arcs.job_pred, arcs)
     machine = _attend(layer.machine, x, arcs.machine_pred, None)
