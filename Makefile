@@ -1,7 +1,7 @@
 # Two commands need nothing but Python 3.11+ and make:
 #   make solve   set up .venv and search for a good schedule of a benchmark instance, for ten seconds; leaves the
 #                schedule and a picture of it in out/
-#   make test    the same set-up, then all tests
+#   make test    the same set-up and a browser for the HTML pages, then all tests
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -10,13 +10,13 @@ TIME_LIMIT ?= 10
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: solve test lint setup clean
+.PHONY: solve test lint setup browser clean
 
 solve: setup
 	@mkdir -p out
 	$(BIN)/l2s solve $(INSTANCE) --time-limit $(TIME_LIMIT) --output out/$(INSTANCE).json --gantt out/$(INSTANCE).png
 
-test: setup
+test: setup browser
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: setup
@@ -33,6 +33,10 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
+
+# HTML pages are tested in a real one: Chromium is installed where that is possible, or the message says how
+browser: setup
+	@$(BIN)/python tests/browser.py
 
 clean:
 	rm -rf out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,6 +13,7 @@ import l2s_plugin as l2s
 from heuristics import tabu_search
 from integrations.bench import report
 from integrations.bench.cells import run_cell
+from integrations.bench.curves import anytime_curves
 from integrations.bench.sets import groups
 from integrations.bench.store import Store
 from integrations.cli import l2s as command_line
@@ -99,6 +100,41 @@ def test_results_are_written_in_every_form(tmp_path):
     assert json.loads((tmp_path / "results.json").read_text())["table"][0]["group"] == "ft-6x6"
     assert "| ft-6x6 |" in (tmp_path / "results.md").read_text()
     assert (tmp_path / "anytime.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_curves_say_what_the_histories_say():
+    cells = [
+        {"label": "a", "method": "tabu", "steps": 100, "upper_bound": 50, "history": [[0.1, 0, 100], [0.2, 10, 60]]},
+        {
+            "label": "a",
+            "method": "tabu",
+            "steps": 90,
+            "upper_bound": None,
+            "lower_bound": 40,
+            "history": [[0.1, 0, 40]],
+        },
+        {"label": "b", "method": "dispatch", "steps": 0, "upper_bound": 50, "history": [[0.1, 0, 100]]},
+    ]
+    (curve,) = anytime_curves(cells, "steps").values()
+    assert (curve.runs, curve.at[0], curve.at[-1]) == (2, 1, pytest.approx(100))
+    assert set(curve.gap[curve.at < 10]) == {50}
+    assert set(curve.gap[curve.at >= 10].round(9)) == {10}
+
+
+def test_a_report_is_refused_before_the_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr("integrations.bench.run.run_cell", lambda cell: pytest.fail("it ran"))
+    for file, message in (("a.pdf", "must end in .html"), ("missing/a.html", "no such directory")):
+        result = run("ft06", "--report", str(tmp_path / file))
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert message in result.stderr
+
+
+def test_a_report_may_lie_in_the_folder_of_the_results(tmp_path):
+    folder = tmp_path / "new"
+    result = run("ft06", "--steps", "5", "--output", str(folder), "--report", str(folder / "bench.html"))
+    assert result.exit_code == 0, result.output
+    assert f"wrote {folder}/bench.html" in result.stderr
+    assert "L2S, 500 steps" in (folder / "bench.html").read_text()
 
 
 def test_several_processes_give_the_same_table():

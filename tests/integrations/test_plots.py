@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -14,6 +16,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
+from heuristics.result import Result
 from integrations.plots import gantt, palette
 from l2s_plugin.errors import L2SError, MissingExtraError
 from l2s_plugin.instance import Instance
@@ -132,6 +135,40 @@ def test_drawing_leaves_matplotlib_as_it_was(ft06: Schedule, tmp_path: Path) -> 
         "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "b.png")], check=True)
+
+
+def test_notebooks_show_the_chart(ft06: Schedule) -> None:
+    (picture,) = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)"', ft06._repr_html_())
+    drawing = ElementTree.fromstring(b64decode(picture))
+    written = {element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"ft06", "M0", "M5"} <= written
+
+
+def test_notebooks_show_the_orders_where_nothing_can_be_drawn(ft06: Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    rows = re.findall(r"<tr><td>(\d)</td><td>([\d ]+)</td></tr>", ft06._repr_html_())
+    assert [machine for machine, _ in rows] == list("012345")
+    for (_, jobs), order in zip(rows, ft06.machine_orders, strict=True):
+        assert [int(job) for job in jobs.split()] == ft06.instance.job[order].tolist()
+
+
+def test_notebooks_show_a_result_with_its_numbers_and_names_as_text(ft06: Schedule) -> None:
+    schedule = replace(ft06, instance=replace(ft06.instance, name="<b>bold</b>"))
+    page = Result(schedule=schedule, lower_bound=50, method="by hand")._repr_html_()
+    assert "<b>" not in page
+    shown = dict(zip(*(re.findall(rf"<{tag}>(.*?)</{tag}>", page) for tag in ("th", "td")), strict=True))
+    assert shown["instance"] == "&lt;b&gt;bold&lt;/b&gt;"
+    assert (shown["makespan"], shown["lower_bound"], shown["method"]) == (str(ft06.makespan), "50", "by hand")
+    assert "<img src=" in page
+
+
+@pytest.mark.parametrize(("by", "n_rows"), [("machine", 20), ("job", 100)])
+def test_most_bars_of_a_large_schedule_have_room_for_their_number(by: str, n_rows: int) -> None:
+    instance = load("ta71")
+    by_index = np.lexsort((instance.job, np.arange(instance.n_operations) - instance.job_offset[instance.job]))
+    axes = gantt(Schedule.from_linear_order(instance, by_index), by=by)  # type: ignore[arg-type]
+    assert sum(text.get_text().isdigit() for text in axes.texts) > 1000
+    assert len(axes.get_yticks()) == n_rows
 
 
 @pytest.mark.parametrize("n", [1, 6, 15, 100])
