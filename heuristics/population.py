@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,18 +48,31 @@ def recombine(a: Order, b: Order, rng: np.random.Generator) -> Order:
 
 
 class Island:
-    """One population and the search that improves its members; one thread works on it at a time."""
+    """One population and the search that improves its members; one thread works on it at a time.
 
-    def __init__(self, search: Search, first: Order, size: int, patience: int, rng: np.random.Generator) -> None:
+    `members` are there from the beginning, and that many fewer are born from random orders.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        first: Order,
+        size: int,
+        patience: int,
+        rng: np.random.Generator,
+        members: Sequence[Member] = (),
+    ) -> None:
         self.search = search
         self.members: list[Member] = []
-        self.best = Member(2**62, first)
+        self.best = min(members, key=lambda member: member.makespan, default=Member(2**62, first))
         self._size = size
         self._patience = patience
         self._rng = rng
-        self._unborn = size - 1
+        self._unborn = max(size - 1 - len(members), 0)
         self._fruitless = 0
         self._begun = search.step
+        for member in members:
+            self.insert(member)
         search.start(first)
 
     @property

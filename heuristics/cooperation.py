@@ -1,0 +1,242 @@
+"""Several searches on one instance, in processes or on machines of their own, that exchange their best schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from heuristics.configuration import create_selector
+from heuristics.monitor import Listener, Monitor
+from heuristics.population import PATIENCE, Island, Member, random_order, recombine
+from heuristics.processes import ProcessPool
+from heuristics.result import Result
+from heuristics.search import Search
+from heuristics.stream import stream
+from heuristics.tabu import tabu_memory
+from heuristics.trajectory import check_seed, first_order
+from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Condition, Stop, ending
+
+METHOD = "cooperation"
+EXCHANGE = 1.0  # seconds
+_ROUND = 150_000_000  # operations x steps of a round whose length is in steps: about a second
+_FOREVER = 2**62
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is the same in all rounds."""
+
+    instance: Instance
+    selector: Any
+    neighbourhood: Any
+    population: int
+    patience: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """One search's work until the next exchange: small, and all that a worker needs to know."""
+
+    plan: Plan
+    worker: int
+    members: tuple[Member, ...]
+    seed: tuple[int, ...]
+    stop: Stop
+
+
+def cooperate(
+    instance: Instance,
+    stop: Stop | Condition | None,
+    seed: int = 0,
+    initial: str | Schedule | Result = "fdd/mwkr",
+    workers: int = 2,
+    *,
+    executor: Executor | None = None,
+    exchange: float = EXCHANGE,
+    selector: Any = "estimate",
+    neighbourhood: Any = "n7",
+    population: int = 8,
+    patience: int = PATIENCE,
+    listener: Listener | None = None,
+) -> Result:
+    """Search with several populations that exchange their best schedules.
+
+    The algorithm is that of `solve`, whose threads share one process; here every population is a task for an executor,
+    so that they can be on many machines, and selectors written in Python do not wait for each other. In rounds, each
+    population is improved on its own and then learns its neighbour's best schedule. A worker that dies costs its
+    population one round. For a limit in steps the result depends on the seed and the number of workers alone.
+
+    Parameters
+    ----------
+    instance, stop, seed, initial, selector, neighbourhood, population, patience, listener
+        See `solve`. A limit in steps counts the steps of all workers together. Selector and neighbourhood must be such
+        that they can be sent to other processes: names are.
+    workers
+        Number of populations; as many as the executor can run at once.
+    executor
+        Any `concurrent.futures.Executor`, which stays open; processes of this machine when None.
+    exchange
+        Seconds between two exchanges, if the limit is not in steps.
+    """
+    stop, seed = ending(stop), check_seed(seed)
+    if workers < 1 or population < 2 or patience < 1 or not exchange > 0:
+        raise L2SError("workers and patience must be 1 or more, population 2 or more, exchange positive")
+    first = [_member(instance, first_order(instance, initial, seed + k, None)) for k in range(workers)]
+    with _open(executor, workers) as pool:
+        team = _Team(Plan(instance, selector, neighbourhood, population, patience), first, seed, pool)
+        team.work(Stop(steps=0))  # every process starts and compiles before the clock does
+        with Monitor(instance, stop, listener) as monitor:
+            monitor.record(0, team.best.makespan)
+            for number in count(1):
+                if monitor.should_stop(team.steps):
+                    break
+                team.work(_round_stop(monitor, team.steps, workers, exchange), number, monitor)
+            return team.result(monitor, seed)
+
+
+@contextmanager
+def _open(executor: Executor | None, workers: int) -> Iterator[Executor]:
+    if executor is not None:
+        yield executor
+        return
+    pool = ProcessPool(workers)
+    try:
+        yield pool
+    finally:
+        pool.kill()  # after an interrupt, some may still be busy
+
+
+def _round_stop(monitor: Monitor, steps: int, workers: int, exchange: float) -> Stop:
+    """When the next round ends: after a while, and not later than the run."""
+    stop, limits = monitor.stop, []
+    seconds = exchange
+    if stop.steps is not None or stop.no_improvement is not None:
+        limits = [max(1, _ROUND // monitor.instance.n_operations)]
+        limits += [-(-(stop.steps - steps) // workers)] if stop.steps is not None else []
+        limits += [-(-stop.no_improvement // workers)] if stop.no_improvement is not None else []
+        seconds = float("inf")
+    left = float("inf") if stop.seconds is None else stop.seconds - monitor.seconds
+    seconds = max(min(seconds, left), 1e-3)
+    return Stop(
+        steps=min(limits, default=None),
+        seconds=None if seconds == float("inf") else seconds,
+        makespan=max(monitor.target, 0),
+    )
+
+
+class _Team:
+    """The populations, as the coordinator knows them."""
+
+    def __init__(self, plan: Plan, first: list[Member], seed: int, executor: Executor) -> None:
+        self.steps = 0
+        self.best = min(first, key=_makespan)
+        self._plan = plan
+        self._members: list[tuple[Member, ...]] = [(member,) for member in first]
+        self._seed = seed
+        self._executor = executor
+        self._parts: dict[str, Any] = {}
+
+    def work(self, stop: Stop, number: int = 0, monitor: Monitor | None = None) -> None:
+        """One round of all, and the exchange after it."""
+        rounds = [
+            Round(self._plan, k, members, (self._seed, k, number), stop) for k, members in enumerate(self._members)
+        ]
+        errors = []
+        try:
+            outcomes = stream(
+                run_round,
+                rounds,
+                self._executor,
+                interrupted=lambda: monitor is not None and monitor.stopped_by == "interrupt",
+            )
+            for outcome in outcomes:
+                if outcome.error is not None:
+                    errors.append(outcome.error)
+                    continue
+                self._take(outcome.task.worker, *outcome.value)
+                if monitor is not None:
+                    monitor.record(self.steps, self.best.makespan)
+        except KeyboardInterrupt:
+            if monitor is None or monitor.stopped_by != "interrupt":
+                raise
+        if len(errors) == len(rounds):
+            raise L2SError(errors[0])
+        self._exchange()
+
+    def _take(self, worker: int, members: tuple[Member, ...], steps: int, parts: dict[str, Any]) -> None:
+        self._members[worker] = members
+        self._parts = parts
+        self.steps += steps
+        self.best = min(self.best, *members, key=_makespan)
+
+    def _exchange(self) -> None:
+        """Every population learns its neighbour's best schedule."""
+        bests = [min(members, key=_makespan) for members in self._members]
+        for k, neighbour in enumerate(bests[1:] + bests[:1]):
+            if neighbour.makespan < bests[k].makespan:
+                self._members[k] += (neighbour,)
+
+    def result(self, monitor: Monitor, seed: int) -> Result:
+        """The verified incumbent."""
+        result = Result(
+            schedule=Schedule.from_linear_order(monitor.instance, self.best.order),
+            lower_bound=monitor.lower_bound,
+            method=METHOD,
+            steps=self.steps,
+            seconds=monitor.seconds,
+            seed=seed,
+            workers=len(self._members),
+            stopped_by=monitor.stopped_by,
+            history=list(monitor.history),
+            **self._parts,
+        )
+        result.schedule.verify()
+        default_registry().observe("l2s_search_finished", instance=monitor.instance, result=result)
+        return result
+
+
+def run_round(task: Round) -> tuple[tuple[Member, ...], int, dict[str, Any]]:
+    """In a worker: improve a population; its members, the steps taken, and what the search was made of."""
+    plan = task.plan
+    selector = create_selector(plan.selector) if isinstance(plan.selector, str) else plan.selector
+    sequence = np.random.SeedSequence(task.seed)
+    memory = tabu_memory(plan.instance, None)
+    search = Search(plan.instance, plan.neighbourhood, selector, memory, sequence)
+    rng = np.random.default_rng(sequence.spawn(1)[0])
+    island = Island(search, _begin(task, rng), plan.population, plan.patience, rng, task.members)
+    with Monitor(plan.instance, task.stop, registry=Registry()) as monitor:  # observers hear of it from the coordinator
+        island.evolve(monitor, _FOREVER if task.stop.steps is None else task.stop.steps, 1)
+        result = monitor.finish(METHOD, search, island.best.order, 0, search.step)
+    island.insert(Member(search.best_makespan, search.best_order_by_start()))
+    parts = {"selector": result.selector, "neighbourhood": result.neighbourhood, "gear": result.gear}
+    return tuple(island.members), search.step, parts
+
+
+def _begin(task: Round, rng: np.random.Generator) -> Any:
+    """Where the first trajectory of a round begins, in the way in which `Island` begins its others."""
+    members = task.members
+    if len(members) < 2:
+        return members[0].order
+    if len(members) < task.plan.population:
+        return random_order(task.plan.instance, rng)
+    a, b = rng.choice(len(members), 2, replace=False)
+    return recombine(members[a].order, members[b].order, rng)
+
+
+def _member(instance: Instance, order: Any) -> Member:
+    schedule = Schedule.from_linear_order(instance, order)
+    return Member(schedule.makespan, schedule.linear_order.astype(np.uint32))
+
+
+def _makespan(member: Member) -> int:
+    return member.makespan

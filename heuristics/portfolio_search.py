@@ -1,0 +1,187 @@
+"""Many searches - instances x configurations x seeds - here or on a cluster, and the best of what they find."""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
+
+from heuristics.configuration import Configuration, checked, create_selector, find_method
+from heuristics.processes import keep_to_one_thread
+from heuristics.result import Result
+from heuristics.stream import TRIES, Executors, Outcome, stream
+from heuristics.trajectory import check_seed
+from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
+from l2s_plugin.loader import load
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Stop
+
+_PROCESS = uuid.uuid4().hex  # another one in every process
+
+
+@dataclass(frozen=True)
+class Task:
+    """One search: small, and all that a worker needs to know."""
+
+    instance: Instance
+    configuration: Configuration
+    seed: int
+    origin: str = _PROCESS
+
+    def __str__(self) -> str:
+        return f"{self.instance.name}, {self.configuration}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a task: `result`, or else `error`, a line, and `details` if the cause lies deeper."""
+
+    instance: Instance
+    configuration: Configuration
+    seed: int
+    result: Result | None
+    error: str | None = None
+    details: str = ""
+    tries: int = 1
+
+
+class Portfolio:
+    """Searches under way; iterate over it to get each `Run` as it finishes, in any order.
+
+    Attributes
+    ----------
+    runs
+        What has finished so far.
+    interrupted
+        Whether Ctrl-C ended the iteration early.
+    """
+
+    def __init__(self, tasks: list[Task], outcomes: Iterator[Outcome]) -> None:
+        self.runs: list[Run] = []
+        self.interrupted = False
+        self._tasks = tasks
+        self._outcomes = outcomes
+
+    def __len__(self) -> int:
+        """The number of searches, finished or not."""
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[Run]:
+        return self
+
+    def __next__(self) -> Run:
+        try:
+            outcome = next(self._outcomes)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            raise StopIteration from None
+        self.runs.append(_run_of(outcome))
+        return self.runs[-1]
+
+    def wait(self) -> Portfolio:
+        """Let all searches finish, or as many as Ctrl-C allows."""
+        for _ in self:
+            pass
+        return self
+
+    @property
+    def results(self) -> list[Result]:
+        """Of the runs that succeeded, in the order in which they finished."""
+        return [run.result for run in self.runs if run.result is not None]
+
+    @property
+    def failures(self) -> list[Run]:
+        """The runs that have an error instead of a result."""
+        return [run for run in self.runs if run.result is None]
+
+    @property
+    def best(self) -> Result | None:
+        """The best result so far; see `best_of` when there are several instances."""
+        if any(task.instance != self._tasks[0].instance for task in self._tasks):
+            raise L2SError("this portfolio has several instances; ask for best_of(instance)")
+        return self.best_of(self._tasks[0].instance)
+
+    def best_of(self, instance: Instance | str) -> Result | None:
+        """The best result so far for an instance (or the name of one), the first of equals."""
+        found = [result for result in self.results if instance in (result.instance, result.instance.name)]
+        return min(found, key=attrgetter("makespan"), default=None)
+
+    def __repr__(self) -> str:
+        return f"Portfolio({len(self.runs)} of {len(self)} finished, {len(self.failures)} failed)"
+
+
+def portfolio(
+    instances: Instance | str | Iterable[Instance | str],
+    configurations: Configuration | str | Iterable[Configuration | str],
+    seeds: int | Iterable[int] = 0,
+    executor: Executors = None,
+    *,
+    stop: Stop | None = None,
+    tries: int = TRIES,
+) -> Portfolio:
+    """Search every instance with every configuration and every seed.
+
+    The searches begin with the first step of the iteration:
+
+    >>> for run in portfolio("ta41", ["solve", "hybrid"], seeds=range(4), stop=l2s.stop.seconds(30)):  # doctest: +SKIP
+    ...     print(run.configuration, run.result.makespan)
+
+    Parameters
+    ----------
+    instances
+        Instances, benchmark names or files, or a single one.
+    configurations
+        Configurations or names of methods, or a single one.
+    seeds
+        Seeds, or a single one.
+    executor
+        Any `concurrent.futures.Executor`, which stays open, or a function that makes one, called again when it breaks;
+        a process per core of this machine when None.
+    stop
+        For the configurations that have none of their own.
+    tries
+        How often a search is begun at most, if workers die under it.
+    """
+    chosen = [load(each) if isinstance(each, str) else each for each in _several(instances, Instance)]
+    ways = [checked(each, stop) for each in _several(configurations, Configuration)]
+    numbers = [check_seed(seed) for seed in ([seeds] if isinstance(seeds, int) else seeds)]
+    tasks = [Task(instance, way, seed) for instance in chosen for way in ways for seed in numbers]
+    if not tasks:
+        raise L2SError("a portfolio needs at least one instance, one configuration and one seed")
+    return Portfolio(tasks, stream(run_task, tasks, executor, tries=tries))
+
+
+def _several(given: Any, kind: type) -> list[Any]:
+    return [given] if isinstance(given, str | kind) else list(given)
+
+
+def run_task(task: Task) -> dict[str, Any]:
+    """Search, in a worker; the result as plain data, without the instance, which is known where the task came from."""
+    if task.origin != _PROCESS:
+        keep_to_one_thread()
+    method = find_method(task.configuration.method)
+    arguments = task.configuration.arguments()
+    if isinstance(arguments.get("selector"), str):
+        arguments["selector"] = create_selector(arguments["selector"])
+    if "workers" in inspect.signature(method).parameters:
+        arguments.setdefault("workers", 1)
+    try:
+        result = method(task.instance, stop=task.configuration.stop, seed=task.seed, **arguments)
+    except L2SError as error:
+        raise L2SError(f"{task}: {error}") from error
+    values = {each.name: getattr(result, each.name) for each in fields(result)}
+    return values | {"schedule": (result.schedule.order, result.schedule.start)}
+
+
+def _run_of(outcome: Outcome) -> Run:
+    task: Task = outcome.task
+    result = None
+    if outcome.error is None:
+        schedule = Schedule(task.instance, *outcome.value["schedule"])
+        result = Result(**outcome.value | {"schedule": schedule})
+    identity = (task.instance, task.configuration, task.seed)
+    return Run(*identity, result, outcome.error, outcome.details, outcome.tries)

@@ -1,0 +1,197 @@
+"""Run tasks on any executor: outcomes stream in, and a task that was lost with its worker runs again."""
+
+from __future__ import annotations
+
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+from heuristics.processes import ProcessPool
+from l2s_plugin.errors import L2SError
+
+Executors = Executor | Callable[[], Executor] | None
+
+TRIES = 3
+_LOOK = 0.1  # seconds between two looks at `interrupted`
+_GRACE = 1.0  # seconds that running tasks get to return their incumbents after Ctrl-C
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task: a value, or else an error in one line.
+
+    `details` is the traceback of an exception nobody foresaw, `tries` how often the task was begun.
+    """
+
+    task: Any
+    value: Any = None
+    error: str | None = None
+    details: str = ""
+    tries: int = 1
+
+
+@dataclass
+class _Attempt:
+    task: Any
+    tries: int = 0
+
+
+def stream(
+    function: Callable[[Any], Any],
+    tasks: Iterable[Any],
+    executor: Executors = None,
+    *,
+    tries: int = TRIES,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> Iterator[Outcome]:
+    """Call `function(task)` for every task and yield the outcomes in the order in which they are there.
+
+    A task that raises has failed. A task that is lost - its worker died, the cluster cancelled it - is given to the
+    executor again, `tries` times in all. After Ctrl-C, the outcomes that can still be had follow, and then
+    `KeyboardInterrupt`.
+
+    Parameters
+    ----------
+    function, tasks
+        Both go to other processes: a function of a module, and data that can be pickled.
+    executor
+        An executor, which stays open; or a function that makes one, called again when it breaks; or None for a
+        `ProcessPool`.
+    tries
+        How often a task is begun at most.
+    interrupted
+        Asked ten times a second; True has the same effect as Ctrl-C.
+    """
+    if tries < 1:
+        raise L2SError(f"tries must be 1 or more, got {tries}")
+    run = _Run(function, deque(map(_Attempt, tasks)), _Source(executor), tries)
+    finished = False
+    try:
+        while run.waiting or run.running:
+            yield from run.submit()
+            yield from run.settle(interrupted)
+        finished = True
+    except KeyboardInterrupt:
+        yield from run.rescue()
+        raise
+    finally:
+        for future in run.running:  # of an executor that stays open
+            future.cancel()
+        run.source.close(finished)
+
+
+class _Source:
+    """The executor in use: given, or made here and then ours to replace and to close."""
+
+    def __init__(self, given: Executors) -> None:
+        self._make: Callable[[], Executor] | None = None if isinstance(given, Executor) else given or ProcessPool
+        self.executor = given if isinstance(given, Executor) else self._new()
+
+    def _new(self) -> Executor:
+        executor = self._make() if self._make is not None else None
+        if not isinstance(executor, Executor):
+            raise L2SError(f"not an executor: {executor!r}")
+        return executor
+
+    @property
+    def capacity(self) -> int | None:
+        """How many tasks run at once, where the executor says so."""
+        return getattr(self.executor, "_max_workers", None)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Submit to the executor, or to its successor if it turns out to be broken."""
+        try:
+            return self.executor.submit(function, *arguments)
+        except RuntimeError:  # broken or shut down
+            if self._make is None:
+                raise
+            self.executor = self._new()
+            return self.executor.submit(function, *arguments)
+
+    def close(self, finished: bool) -> None:
+        if self._make is None:
+            return
+        if finished:
+            self.executor.shutdown()
+        elif isinstance(self.executor, ProcessPool):
+            self.executor.kill()
+        else:
+            self.executor.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass
+class _Run:
+    function: Callable[[Any], Any]
+    waiting: deque[_Attempt]
+    source: _Source
+    tries: int
+
+    def __post_init__(self) -> None:
+        self.running: dict[Future[Any], _Attempt] = {}
+
+    def submit(self) -> Iterator[Outcome]:
+        """Keep all workers busy, without a queue: when a pool breaks, what it had not begun is not lost."""
+        while self.waiting and len(self.running) < (self.source.capacity or len(self.running) + 1):
+            attempt = self.waiting.popleft()
+            attempt.tries += 1
+            try:
+                self.running[self.source.submit(_guarded, self.function, attempt.task)] = attempt
+            except RuntimeError as error:
+                yield Outcome(attempt.task, error=f"the executor takes no more tasks: {error}", tries=attempt.tries)
+
+    def settle(self, interrupted: Callable[[], bool]) -> Iterator[Outcome]:
+        """Wait until something is finished."""
+        done: set[Future[Any]] = set()
+        while self.running and not done:
+            if interrupted():
+                raise KeyboardInterrupt
+            done, _ = wait(self.running, _LOOK, FIRST_COMPLETED)
+        for future in done:
+            attempt = self.running.pop(future)
+            outcome = _outcome(future, attempt)
+            if outcome is not None:
+                yield outcome
+            elif attempt.tries < self.tries:
+                self.waiting.append(attempt)
+            else:
+                yield Outcome(attempt.task, error=f"lost {attempt.tries} times: {_loss(future)}", tries=attempt.tries)
+
+    def rescue(self) -> Iterator[Outcome]:
+        """What the running tasks have, if they hear of the interrupt."""
+        for future in self.running:
+            future.cancel()
+        _, deaf = wait(self.running, _GRACE)
+        if deaf and isinstance(self.source.executor, ProcessPool):
+            self.source.executor.interrupt()
+            wait(deaf, _GRACE)
+        for future, attempt in self.running.items():
+            outcome = _outcome(future, attempt) if future.done() else None
+            if outcome is not None:
+                yield outcome
+
+
+def _guarded(function: Callable[[Any], Any], task: Any) -> tuple[Any, str | None, str]:
+    """Value, error and details; an exception of the future itself then always means that the task was lost."""
+    try:
+        return function(task), None, ""
+    except L2SError as error:
+        return None, str(error), ""
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}", traceback.format_exc()
+
+
+def _outcome(future: Future[Any], attempt: _Attempt) -> Outcome | None:
+    """None when the task was lost."""
+    if future.cancelled() or future.exception() is not None:
+        return None
+    value, error, details = future.result()
+    return Outcome(attempt.task, value, error, details, attempt.tries)
+
+
+def _loss(future: Future[Any]) -> str:
+    error = CancelledError("cancelled") if future.cancelled() else future.exception()
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else f"{text[:200]} ..."
