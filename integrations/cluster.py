@@ -1,0 +1,53 @@
+"""A dask cluster as an executor for `heuristics.portfolio`, `heuristics.cooperate` and whatever else takes one.
+
+>>> with executor_for("tcp://10.0.0.1:8786") as executor:  # doctest: +SKIP
+...     best = portfolio("ta41", "solve", seeds=range(64), executor=executor, stop=l2s.stop.seconds(60)).wait().best
+
+l2s-plugin must be installed on the workers, too. `distributed` is imported on first use (extra `dask`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future
+from typing import Any
+
+from integrations.libraries import library
+from l2s_plugin.errors import L2SError
+
+PATIENCE = 10.0  # seconds to wait for the scheduler's answer
+
+
+class ClusterExecutor(Executor):
+    """The workers of a dask cluster; ends the connection, and only that, when it is shut down."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._executor = client.get_executor(pure=False)  # pure tasks would not run a second time
+
+    @property
+    def workers(self) -> int:
+        """Threads of all workers together: how many searches run at once."""
+        return sum(self.client.ncores().values())
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        try:
+            return self._executor.submit(fn, *args, **kwargs)
+        except Exception as error:  # dask has many, none of them common
+            raise BrokenExecutor(f"the connection to the dask scheduler is lost: {error}") from error
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See `concurrent.futures.Executor`."""
+        self._executor.shutdown(wait=wait and not cancel_futures)
+        self.client.close()
+
+
+def executor_for(address: str, timeout: float = PATIENCE) -> ClusterExecutor:
+    """Connect to the dask scheduler at `address`, such as `tcp://10.0.0.1:8786`."""
+    distributed = library("distributed", "dask")
+    try:
+        client = distributed.Client(address, timeout=timeout, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise L2SError(f"no dask scheduler answers at {address}: {reason}") from error
+    return ClusterExecutor(client)

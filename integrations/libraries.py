@@ -1,0 +1,18 @@
+"""Optional libraries, imported when they are needed, with one line for those who do not have them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from l2s_plugin.errors import L2SError, missing_extra
+
+
+def library(module: str, extra: str) -> Any:
+    """The module; raises `MissingExtraError` with the extra to install."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise missing_extra(str(error.name or module), extra) from error
+    except ImportError as error:
+        raise L2SError(f"{module} cannot be imported: {' '.join(str(error).split())}") from error
