@@ -35,6 +35,7 @@ _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed"
 @click.option("--host", metavar="NAME", help="Whose moves are learned: local-search or tabu.")
 @click.option("--device", default="cpu", show_default=True, help="Where the network is trained: cpu, cuda, ...")
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads of torch and of validation.")
+@click.option("--compile", "compile_network", is_flag=True, help="Generate code for the network (torch.compile).")
 @click.option("--tensorboard", is_flag=True, help="Also write the figures for TensorBoard, into DIR/tensorboard.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run and nothing else.")
 def train(
@@ -45,6 +46,7 @@ def train(
     resume: Path | None,
     device: str,
     threads: int | None,
+    compile_network: bool,
     tensorboard: bool,
     as_json: bool,
     **options: Any,
@@ -72,7 +74,8 @@ def train(
     config = config.with_changes(changes | ({"sizes": sizes} if sizes is not None else {}))
     folder = resume or output
     assert folder is not None
-    _run(config, folder, resume is not None, device, threads, tensorboard, as_json)
+    how = {"resume": resume is not None, "device": device, "threads": threads, "compile_network": compile_network}
+    _run(config, folder, how, tensorboard, as_json)
 
 
 def _from_file(path: str | None) -> dict[str, Any]:
@@ -84,15 +87,7 @@ def _from_file(path: str | None) -> dict[str, Any]:
         raise L2SError(f"{path}: not TOML: {error}") from error
 
 
-def _run(
-    config: TrainingConfig,
-    folder: Path,
-    resume: bool,
-    device: str,
-    threads: int | None,
-    tensorboard: bool,
-    as_json: bool,
-) -> None:
+def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard: bool, as_json: bool) -> None:
     from heuristics.training.run_files import RunFolder
     from heuristics.training.train import train as run
 
@@ -107,7 +102,7 @@ def _run(
             listener(figures)
 
     try:
-        state = run(config, folder, resume=resume, device=device, threads=threads, listener=listen)
+        state = run(config, folder, listener=listen, **how)
     except KeyboardInterrupt:
         click.echo(f"\nstopped; go on with: l2s train --resume {folder}", err=True)
         raise

@@ -13,11 +13,13 @@ from integrations.cp_sat.large_neighbourhoods import Window, random_window
 from integrations.cp_sat.model import JobShopModel
 from l2s_plugin.schedule import Schedule
 
-# Up to so many operations, CP-SAT gets this share of one core: proofs are likely up to 15x10, possible up to 20x15, and
-# beyond that the search makes more of the time. The longer the search has found nothing, the more CP-SAT gets.
+# Up to so many operations, CP-SAT gets this share of one core: proofs are likely up to 15x10, possible up to 15x15, and
+# beyond that where bound and makespan are close; elsewhere the search makes more of the time. The longer the search has
+# found nothing, the more CP-SAT gets.
 _SMALL = 150
-_SHARES = ((_SMALL, 0.5), (300, 0.1))
+_SHARES = ((_SMALL, 0.5), (250, 0.1))
 _LEAST_SHARE = 0.03
+_CLOSE = 1.02  # makespan / bound
 _STALLED = ((0.8, 10.0), (0.5, 3.0))  # fraction of the run without improvement, and how much more that gives CP-SAT
 _SLOW_SEARCH_SHARE = 0.5  # a large network or Python code as selector: few steps, and windows find more
 _MOST_FOR_PROOF = 5000  # operations; CP-SAT would still be reading the model when its turn is over
@@ -86,7 +88,8 @@ class Assistant:
         if self._turns == 0 and since < max(0.1, 0.1 * elapsed):
             return kind, 0.0  # the search is still in the middle of its first descent
         more = next((factor for fraction, factor in _STALLED if since > fraction * elapsed), 1.0)
-        share = min(self._most, more * _share(self._instance.n_operations, slow_search))
+        close = self._monitor.history[-1][2] <= _CLOSE * self._monitor.lower_bound
+        share = min(self._most, more * _share(self._instance.n_operations, slow_search, close))
         if share == 1 and "proof" in kinds and not slow_search:
             return "proof", float("inf")  # until it succeeds, or the search finds a better schedule
         return kind, self._turn_seconds if self._used + self._turn_seconds / 2 <= share * elapsed else 0.0
@@ -168,10 +171,10 @@ class Assistant:
         return self._dismissed or self._monitor.out_of_time()
 
 
-def _share(n_operations: int, slow_search: bool) -> float:
+def _share(n_operations: int, slow_search: bool, close: bool) -> float:
     if slow_search:
         return _SLOW_SEARCH_SHARE
-    return next((share for most, share in _SHARES if n_operations <= most), _LEAST_SHARE)
+    return next((share for most, share in _SHARES if n_operations <= most), _LEAST_SHARE if close else 0.0)
 
 
 def _kinds(n_operations: int, slow_search: bool) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
 from l2s_plugin.policy.network import PolicyNetwork
 
@@ -20,7 +21,20 @@ _SLOPE = 0.2  # of the leaky rectifier in graph attention
 
 
 class TrainableNetwork(PolicyNetwork):
-    """A `PolicyNetwork`, several times faster: same parameters, same scores, same gradients."""
+    """A `PolicyNetwork`, faster: same parameters, same scores, same gradients."""
+
+    def __init__(self, config: PolicyConfig) -> None:
+        super().__init__(config)
+        self._topological: Any = _topological
+        self._context: Any = _context
+
+    def compile_layers(self) -> None:
+        """Let torch generate code for the layers, where it can: about half the time per step, after a minute's work.
+
+        Scores and gradients then differ in the last digits.
+        """
+        self._topological = torch.compile(_topological)
+        self._context = torch.compile(_context)
 
     def forward(self, batch: GraphBatch) -> Tensor:
         """Score of every candidate move (M)."""
@@ -32,16 +46,16 @@ class TrainableNetwork(PolicyNetwork):
         x = torch.as_tensor(batch.features).to(self._weight)
         nodes = []
         if self.tpm is not None:
-            shares = arcs.shares(self.config.aggregation == "mean")
+            shares = arcs.shares(self.config.aggregation == "mean", x.dtype)
             hidden, total = x, x.new_zeros(())
             for layer in self.tpm.layers:
-                hidden = _topological(layer, hidden, arcs, shares)
+                hidden = self._topological(layer, hidden, arcs, shares)
                 total = total + hidden
             nodes.append(total)
         if self.cam is not None:
             hidden = x
             for layer in self.cam.layers:
-                hidden = _context(layer, hidden, arcs)
+                hidden = self._context(layer, hidden, arcs)
             nodes.append(hidden)
         embedding = torch.cat(nodes, dim=1)
         graphs = arcs.mean(embedding)
@@ -90,12 +104,12 @@ class Arcs:
             bool((sizes == sizes[0]).all()),
         )
 
-    def shares(self, mean: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def shares(self, mean: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """With what weight a node (N, 1) adds its own message, those of its job and its machine predecessor, and an
         end (G, 1) those of the last operations."""
         nodes = torch.arange(len(self.graph), device=self.graph.device)
-        job, machine = (self.job_pred != nodes).float(), (self.machine_pred != nodes).float()
-        ends = torch.bincount(self.job_end_graph, minlength=len(self.end)).float()
+        job, machine = (self.job_pred != nodes).to(dtype), (self.machine_pred != nodes).to(dtype)
+        ends = torch.bincount(self.job_end_graph, minlength=len(self.end)).to(dtype)
         own, last = torch.ones_like(job), torch.ones_like(ends)
         if mean:
             degree = 1 + job + machine

@@ -33,6 +33,7 @@ def configs() -> st.SearchStrategy[PolicyConfig]:
         action_width=st.sampled_from([3, 8, 35]),
         action_layers=st.integers(1, 3),
         features=st.sampled_from(["paper", "scaled"]),
+        estimate=st.booleans(),
     )
 
 
@@ -53,6 +54,11 @@ def batches() -> st.SearchStrategy[list[tuple[State, Moves]]]:
     return st.lists(states_and_moves(), min_size=1, max_size=4)
 
 
+def promises(moves: list[Moves]) -> list[np.ndarray]:
+    """Some number for every move, for policies that add what moves promise."""
+    return [np.cos(3.0 * u + v) for u, v in moves]
+
+
 def reference(config: PolicyConfig, seed: int, dtype: Any = torch.float64) -> tuple[Any, dict[str, np.ndarray]]:
     """The readable network with fixed random weights, ready for inference; and the weights."""
     from l2s_plugin.policy.network import PolicyNetwork
@@ -65,7 +71,7 @@ def reference(config: PolicyConfig, seed: int, dtype: Any = torch.float64) -> tu
 
 def reference_scores(network: Any, states: list[Any], moves: list[Moves]) -> list[np.ndarray]:
     """What the readable network says."""
-    batch = batch_graphs(states, moves, network.config.features)
+    batch = batch_graphs(states, moves, network.config.features, promises(moves))
     with torch.no_grad():
         return batch.split(network(batch).numpy())
 
