@@ -28,6 +28,8 @@ METHODS = {
     "hybrid": "integrations.cp_sat:hybrid",
 }
 
+Method = str | Callable[..., Result]
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -51,7 +53,7 @@ class Configuration:
         For tables and messages; made up of the above if empty.
     """
 
-    method: str | Callable[..., Result] = "solve"
+    method: Method = "solve"
     selector: Any = None
     neighbourhood: Any = None
     policy: str | Path | None = None
@@ -75,10 +77,9 @@ class Configuration:
         return {name: value for name, value in given.items() if value is not None} | dict(self.options)
 
 
-def checked(configuration: Configuration | str, stop: Stop | None) -> Configuration:
+def checked(given: Configuration | Method, stop: Stop | None) -> Configuration:
     """A configuration with a stop; what a worker would refuse is refused here, before anything starts."""
-    if isinstance(configuration, str):
-        configuration = Configuration(configuration)
+    configuration = given if isinstance(given, Configuration) else Configuration(given)
     configuration = replace(configuration, stop=ending(configuration.stop or stop))
     known = inspect.signature(find_method(configuration.method)).parameters
     arguments = configuration.arguments()
@@ -91,7 +92,7 @@ def checked(configuration: Configuration | str, stop: Stop | None) -> Configurat
     return configuration
 
 
-def find_method(method: str | Callable[..., Result]) -> Callable[..., Result]:
+def find_method(method: Method) -> Callable[..., Result]:
     """The function behind `Configuration.method`."""
     if callable(method):
         return method

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
-from heuristics.configuration import Configuration, checked, create_selector, find_method
+from heuristics.configuration import Configuration, Method, checked, create_selector, find_method
 from heuristics.processes import keep_to_one_thread
 from heuristics.result import Result
 from heuristics.stream import TRIES, Executors, Outcome, stream
@@ -116,7 +116,7 @@ class Portfolio:
 
 def portfolio(
     instances: Instance | str | Iterable[Instance | str],
-    configurations: Configuration | str | Iterable[Configuration | str],
+    configurations: Configuration | Method | Iterable[Configuration | Method],
     seeds: int | Iterable[int] = 0,
     executor: Executors = None,
     *,
@@ -135,7 +135,7 @@ def portfolio(
     instances
         Instances, benchmark names or files, or a single one.
     configurations
-        Configurations or names of methods, or a single one.
+        Configurations, methods, or a single one.
     seeds
         Seeds, or a single one.
     executor
@@ -146,17 +146,17 @@ def portfolio(
     tries
         How often a search is begun at most, if workers die under it.
     """
-    chosen = [load(each) if isinstance(each, str) else each for each in _several(instances, Instance)]
-    ways = [checked(each, stop) for each in _several(configurations, Configuration)]
-    numbers = [check_seed(seed) for seed in ([seeds] if isinstance(seeds, int) else seeds)]
+    chosen = [each if isinstance(each, Instance) else load(each) for each in _several(instances)]
+    ways = [checked(each, stop) for each in _several(configurations)]
+    numbers = [check_seed(seed) for seed in _several(seeds)]
     tasks = [Task(instance, way, seed) for instance in chosen for way in ways for seed in numbers]
     if not tasks:
         raise L2SError("a portfolio needs at least one instance, one configuration and one seed")
     return Portfolio(tasks, stream(run_task, tasks, executor, tries=tries))
 
 
-def _several(given: Any, kind: type) -> list[Any]:
-    return [given] if isinstance(given, str | kind) else list(given)
+def _several(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
 
 
 def run_task(task: Task) -> dict[str, Any]:

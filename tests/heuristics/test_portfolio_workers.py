@@ -1,0 +1,143 @@
+"""Workers that die and runs that are interrupted: one task is lost and tried again, and what is there is returned."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import loky
+import pytest
+
+import l2s_plugin as l2s
+from heuristics import Configuration, ProcessPool, portfolio, tabu_search
+from heuristics.processes import WorkerDied
+from l2s_plugin.errors import L2SError
+from tests import tasks
+
+ROOT = Path(__file__).parents[2]
+STOP = l2s.stop.steps(100)
+
+
+def dying(method, folder, **options):
+    return Configuration(method, options={"folder": str(folder), **options})
+
+
+def test_a_worker_that_dies_loses_its_own_task_only(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    way = dying(tasks.dies_beside_another, tmp_path, signs=2)
+    runs = portfolio("ft06", way, [0, 1], partial(ProcessPool, 2), stop=STOP).wait()
+    assert {run.seed: run.tries for run in runs.runs} == {0: 2, 1: 1}
+    assert tasks.begun(tmp_path) == {0: 2, 1: 1}
+    for run in runs.runs:
+        expected = tabu_search(l2s.load("ft06"), stop=STOP, seed=run.seed)
+        assert (run.result.schedule.order == expected.schedule.order).all()
+
+
+def test_a_task_whose_workers_keep_dying_fails_and_the_rest_goes_on():
+    runs = portfolio("ft06", tasks.dies_always, range(5), partial(ProcessPool, 2), stop=STOP, tries=2).wait()
+    assert [(run.seed, run.tries) for run in runs.failures] == [(0, 2)]
+    assert runs.failures[0].error == "lost 2 times: the worker process died (exit code -9)"
+    assert sorted(run.seed for run in runs.runs if run.result) == [1, 2, 3, 4]
+
+
+def test_a_broken_executor_is_replaced_when_there_is_a_way_to_make_another(tmp_path):
+    """loky's pool breaks as a whole when a worker dies, like that of the standard library."""
+    way = dying(tasks.dies_once, tmp_path)
+    runs = portfolio("ft06", way, range(4), partial(loky.ProcessPoolExecutor, 2), stop=STOP).wait()
+    assert not runs.failures
+    assert sorted(run.seed for run in runs.runs) == [0, 1, 2, 3]
+
+
+def test_a_broken_executor_that_was_given_fails_what_is_left_in_one_line(tmp_path):
+    with loky.ProcessPoolExecutor(1) as executor:
+        runs = portfolio("ft06", dying(tasks.dies_once, tmp_path), [0, 1], executor, stop=STOP).wait()
+    assert len(runs.failures) == 2
+    assert all(run.error.startswith("the executor takes no more tasks: ") for run in runs.failures)
+
+
+INTERRUPTED = """
+import json
+import l2s_plugin as l2s
+from heuristics import ProcessPool, portfolio
+from functools import partial
+from tests import tasks
+
+if __name__ == "__main__":
+    runs = portfolio("ta41", tasks.announced, [1, 2], partial(ProcessPool, 1), stop=l2s.stop.seconds(600))
+    runs.wait()
+    runs.best.schedule.verify()
+    print(json.dumps([runs.interrupted, [run.result.stopped_by for run in runs.runs]]), flush=True)
+"""
+
+
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["coordinator alone", "all, as a terminal does"])
+def test_ctrl_c_returns_what_is_there(send, tmp_path):
+    """Also the incumbent of the search that is under way."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    process = start(script)
+    for line in process.stdout:
+        if line.strip() == "searching":
+            break
+    send(process.pid, signal.SIGINT)
+    last = process.stdout.read().strip().splitlines()[-1]
+    assert process.wait() == 0
+    assert json.loads(last) == [True, ["interrupt"]]
+
+
+def test_workers_end_with_their_coordinator(tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    process = start(script)
+    for line in process.stdout:
+        if line.strip() == "searching":
+            break
+    process.kill()
+    process.wait()
+    process.stdout.read()  # ends when no process holds the other end any more; the search would go on for ten minutes
+
+
+def start(script):
+    """Run a script in a process group of its own, as a shell does."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def test_the_pool_returns_values_and_raises_what_calls_raise():
+    with ProcessPool(1) as pool:
+        assert pool.submit(divmod, 7, 2).result() == (3, 1)
+        assert list(pool.map(abs, [-1, 2, -3])) == [1, 2, 3]
+        with pytest.raises(ValueError, match="invalid literal"):
+            pool.submit(int, "x").result()
+        with pytest.raises(Exception, match="pickle"):
+            pool.submit(lambda: 1).result()
+        with pytest.raises(TypeError, match="cannot pickle"):
+            pool.submit(open, os.devnull).result()
+        assert pool.submit(int, "3").result() == 3
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        pool.submit(int)
+
+
+def test_a_killed_pool_fails_what_runs_and_cancels_what_waits(tmp_path):
+    for name in ("pipe", "never"):
+        os.mkfifo(tmp_path / name)
+    pool = ProcessPool(1)
+    running = pool.submit(tasks.tell_and_wait, tmp_path / "pipe")
+    waiting = pool.submit(int)
+    tasks.wait_for(tmp_path / "pipe", signs=1)
+    pool.kill()
+    assert isinstance(running.exception(), WorkerDied)
+    assert waiting.cancelled()
+
+
+@pytest.mark.parametrize("processes", [0, -1])
+def test_a_pool_needs_a_process(processes):
+    with pytest.raises(L2SError, match="1 or more"):
+        ProcessPool(processes)
