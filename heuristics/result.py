@@ -126,11 +126,11 @@ class Result:
             lines.append(f"best known: {known} ({100 * (self.makespan / known - 1):+.2f} %)")
         how = [part for part in (self.method, self.neighbourhood, self.selector, self.gear) if part]
         lines.append(f"{', '.join(how)}; seed {self.seed}")
-        if self.steps:
-            lines.append(
-                f"{self.steps:,} steps in {self.seconds:.2f} s ({self.steps_per_second:,.0f}/s), "
-                f"best after {self.time_to_best:.2f} s; stopped by {self.stopped_by}"
-            )
+        if self.stopped_by:
+            took = f"{self.seconds:.2f} s"
+            if self.steps:  # CP-SAT takes none
+                took = f"{self.steps:,} steps in {took} ({self.steps_per_second:,.0f}/s)"
+            lines.append(f"{took}, best after {self.time_to_best:.2f} s; stopped by {self.stopped_by}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

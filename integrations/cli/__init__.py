@@ -32,7 +32,7 @@ class Command(NamedTuple):
 
     target: str
     summary: str
-    example: str = ""
+    example: str
 
 
 COMMANDS = {
@@ -46,7 +46,11 @@ COMMANDS = {
         "Compare methods on sets of instances.",
         "l2s bench ta:15x15 --method tabu --method hybrid --time-limit 10 --output out",
     ),
-    "train": Command("integrations.cli.train:train", "Train a policy for the learned selector."),
+    "train": Command(
+        "integrations.cli.train:train",
+        "Train a policy for the learned selector.",
+        "l2s train --preset fast --size 10x10,15x15 --output out/policy",
+    ),
     "check": Command(
         "integrations.cli.check:check",
         "Verify a schedule, independently of how it was found.",

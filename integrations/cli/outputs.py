@@ -49,21 +49,22 @@ def plan(request: Request, problems: Sequence[Problem], inputs: Iterable[str | N
     plans = [_files(options, problem.instance.name) for problem in problems]
     read = [*inputs, *(file for problem in problems for file in (problem.file, problem.warm_start_file))]
     _check_collisions(options, plans, problems, {Path(file).resolve() for file in read if file})
+    folders = _folders(options, plans)
     for files in plans:
         for _, path in files.named():
-            _check_writable(path, makes_folder=Path(path).parent in _folders(options))
-        _check_gantt(files.gantt)
-        _check_report(files.report)
-    for folder in _folders(options):
-        folder.mkdir(parents=True, exist_ok=True)
+            check_writable(_reachable(path, folders))
+        if files.gantt:
+            _check_gantt(files.gantt)
+        if files.report:
+            _check_report(_reachable(files.report, folders))
+    _make(folders)
     return plans
 
 
 def file_for(value: str, name: str, ending: str) -> str:
     """The file of one instance: in a folder, by a pattern, or just the file."""
     safe = re.sub(r"[^\w.+#-]", "_", name).lstrip(".") or "_"  # names come from files, and must not lead elsewhere
-    if PLACEHOLDER in value:
-        return value.replace(PLACEHOLDER, safe)
+    value = value.replace(PLACEHOLDER, safe)
     return os.path.join(value, safe + ending) if _is_folder(value) else value
 
 
@@ -76,9 +77,18 @@ def _is_folder(value: str) -> bool:
     return value.endswith(("/", os.sep)) or os.path.isdir(value)
 
 
-def _folders(options: Files) -> list[Path]:
+def _folders(options: Files, plans: list[Files]) -> set[Path]:
     """The folders that were named as such; they are made where they are missing."""
-    return [Path(value) for value in options if value and _is_folder(value)]
+    pairs = [pair for files in plans for pair in zip(options, files, strict=True)]
+    return {Path(path).parent for value, path in pairs if value and path and _is_folder(value)}
+
+
+def _make(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise L2SError(f"cannot make the folder {folder}: {error.strerror}") from error
 
 
 def _option(field: str) -> str:
@@ -126,29 +136,28 @@ def _check_collisions(options: Files, plans: list[Files], problems: Sequence[Pro
                 )
 
 
-def _check_writable(path: str, makes_folder: bool) -> None:
+def _reachable(path: str, folders: set[Path]) -> Path:
+    """The path itself, or, where its folder is still to be made, the same name in the nearest folder that exists."""
     parent = Path(path).parent
-    while makes_folder and not parent.exists() and parent != parent.parent:
-        parent = parent.parent
+    while parent in folders and not parent.exists():
+        folders, parent = folders | {parent.parent}, parent.parent
     if parent.exists() and not parent.is_dir():
         raise L2SError(f"cannot write {path}: {parent} is not a folder")
-    check_writable(parent / Path(path).name)
+    return parent / Path(path).name
 
 
-def _check_gantt(path: str | None) -> None:
+def _check_gantt(path: str) -> None:
     """Whether there is somebody to draw this kind of file; imports the drawing library, if need be."""
     from l2s_plugin.registry import default_registry
     from l2s_plugin.specs import RendererSpec
 
-    if path:
-        ending = Path(path).suffix.lstrip(".").lower()
-        if not ending:
-            raise L2SError(f"--gantt {path}: the file's ending says how to draw, as in gantt.png")
-        default_registry().load(RendererSpec, ending)
+    ending = Path(path).suffix.lstrip(".").lower()
+    if not ending:
+        raise L2SError(f"--gantt {path}: the file's ending says how to draw, as in gantt.png")
+    default_registry().load(RendererSpec, ending)
 
 
-def _check_report(path: str | None) -> None:
-    if path:
-        from integrations.report import check_report
+def _check_report(path: Path) -> None:
+    from integrations.report import check_report
 
-        check_report(path)
+    check_report(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,24 +13,11 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from integrations import cli
 from integrations.cli import COMMANDS, l2s
 from l2s_plugin import __version__
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(l2s, arguments, prog_name="l2s")
-
-
-def assert_bad_input(result: Result, message: str) -> None:
-    """Exit code 2 and one line on stderr that says what is wrong."""
-    assert result.exit_code == 2, result.output
-    assert not result.stdout
-    assert result.stderr.startswith("Error: ")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
+from tests.integrations.command_line import assert_bad_input, run
 
 
 @pytest.fixture
@@ -48,7 +36,9 @@ def command(monkeypatch: pytest.MonkeyPatch) -> None:
         raise errors[error]
 
     monkeypatch.setattr(cli, "misbehave", misbehave, raising=False)
-    monkeypatch.setitem(COMMANDS, "misbehave", cli.Command("integrations.cli:misbehave", "For tests."))
+    monkeypatch.setitem(
+        COMMANDS, "misbehave", cli.Command("integrations.cli:misbehave", "For tests.", "l2s misbehave bug")
+    )
 
 
 def test_help_lists_every_command_with_its_summary() -> None:
@@ -65,6 +55,23 @@ def test_every_command_exists_and_has_help(name: str) -> None:
     result = run(name, "-h")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith(f"Usage: l2s {name} ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_text_ends_with_an_example_of_its_command(name: str) -> None:
+    *_, heading, example = run(name, "--help").stdout.rstrip().splitlines()
+    assert heading.strip() == "Example:"
+    assert f"l2s {name}" in example
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "completion"])
+def test_the_example_of_a_command_is_a_valid_call(name: str) -> None:
+    program, command, *arguments = shlex.split(COMMANDS[name].example)
+    assert (program, command) == ("l2s", name)
+    context = click.Context(l2s, info_name="l2s")
+    found = l2s.get_command(context, name)
+    assert found is not None
+    found.make_context(name, arguments, parent=context)  # raises for an unknown option or a wrong value
 
 
 def test_version() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from heuristics import dispatch, local_search, solve, tabu_search
 from integrations.cli import l2s
@@ -23,6 +23,8 @@ from l2s_plugin.bounds import lower_bound
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load, save
 from l2s_plugin.schedule import Schedule
+from tests.integrations.command_line import assert_bad_input, report
+from tests.integrations.command_line import solve as run
 
 FIELDS = {
     "instance", "makespan", "lower_bound", "upper_bound", "status", "steps", "seconds", "steps_per_second",
@@ -30,27 +32,6 @@ FIELDS = {
 }  # fmt: skip
 
 SCRIPT = shutil.which("l2s", path=str(Path(sys.executable).parent)) or "l2s"
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(l2s, ["solve", *arguments], prog_name="l2s")
-
-
-def report(*arguments: str) -> dict:
-    """What `--json` prints; standard output holds nothing else."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout.count("\n") == 1
-    return json.loads(result.stdout)
-
-
-def assert_bad_input(result: Result, message: str) -> None:
-    """Exit code 2 and one line on stderr that says what is wrong."""
-    assert result.exit_code == 2, result.output
-    assert not result.stdout
-    assert result.stderr.startswith("Error: ")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
 
 
 @pytest.fixture
@@ -320,8 +301,9 @@ def test_what_cannot_be_written_is_found_before_the_search(
         run("ft06", option, "no/such/folder/a.png"), "cannot write no/such/folder/a.png: no such directory"
     )
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "ft06").mkdir()
-    assert_bad_input(run("ft06", option, "{name}"), "is a directory")
+    for ending in ("json", "png", "csv"):
+        (tmp_path / f"ft06.{ending}").mkdir()
+    assert_bad_input(run("ft06", option, "."), "is a directory")
 
 
 # --- output

@@ -1,0 +1,89 @@
+"""The method that `l2s solve` takes when none is named, and that it says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from integrations.cli.methods import AUTOMATIC, METHODS
+from integrations.cp_sat import backend
+from integrations.cp_sat.options import available_cores
+from l2s_plugin.errors import missing_extra
+from tests.integrations.command_line import report, solve
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
+    """Method and workers of every run; the search itself is replaced by a dispatching rule."""
+    seen: list[tuple[str, int | None]] = []
+
+    def replace(method: str) -> None:
+        def run(instance, settings):
+            seen.append((method, settings.workers))
+            return METHODS["dispatch"].run(instance, settings)
+
+        monkeypatch.setitem(METHODS, method, METHODS[method]._replace(run=run))
+
+    for method in AUTOMATIC:
+        replace(method)
+    return seen
+
+
+def test_search_and_cp_sat_run_side_by_side_on_all_cores_unless_asked_otherwise(taken) -> None:
+    solve("ft06")
+    solve("ft06", "--time-limit", "30")
+    solve("ft06", "--workers", "3", "--target", "50")
+    assert taken == [("hybrid", available_cores()), ("hybrid", available_cores()), ("hybrid", 3)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--max-steps", "9"],
+        ["--no-improvement", "9"],
+        ["--time-limit", "0.5"],
+        ["--selector", "greedy"],
+        ["--neighbourhood", "n5"],
+        ["--population", "1"],
+        ["--gear", "python"],
+    ],
+    ids=" ".join,
+)
+def test_a_limit_in_steps_a_short_time_or_a_part_by_name_means_the_search_alone_on_one_core(taken, options) -> None:
+    solve("ft06", *options)
+    assert taken == [("tabu", None)]
+
+
+def test_large_instances_get_the_search_alone_on_all_cores(taken, tmp_path) -> None:
+    import l2s_plugin as l2s
+
+    path = str(tmp_path / "large.txt")
+    l2s.save(l2s.generate.uniform(101, 50, seed=1), path)
+    solve(path)
+    assert taken == [("tabu", available_cores())]
+
+
+def test_without_ortools_the_search_runs_alone_and_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise missing_extra("ortools", "cp-sat")
+
+    monkeypatch.setattr(backend, "load", missing)
+    result = solve("ft06", "--target", "60")
+    assert result.exit_code == 0
+    assert "tabu, n7, estimate" in result.stdout
+    first = result.stderr.splitlines()[0]
+    assert first.startswith("method tabu (without CP-SAT: ortools is not installed; run: pip install ")
+
+
+def test_the_choice_is_told_unless_it_was_the_users(tmp_path) -> None:
+    assert solve("ft06").stderr.startswith("method hybrid (tabu search and CP-SAT side by side)\n")
+    assert "method" not in solve("ft06", "--method", "tabu", "--max-steps", "9").stderr
+    assert not solve("ft06", "--quiet").stderr
+
+
+def test_the_best_by_default_proves_what_no_bound_gives_away(tmp_path) -> None:
+    import l2s_plugin as l2s
+
+    path = str(tmp_path / "mine.txt")  # under this name nobody knows that 55 is optimal
+    l2s.save(l2s.load("ft06"), path)
+    data = report(path, "--time-limit", "60")
+    assert (data["method"], data["makespan"], data["lower_bound"], data["status"]) == ("hybrid", 55, 55, "OPTIMAL")

@@ -1,0 +1,103 @@
+"""The scripts in examples/ do what they say, run as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import l2s_plugin as l2s
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+
+
+def run(script: str, *arguments: str, folder: Path, **variables: str) -> str:
+    """Standard output of a script that is run in an empty folder."""
+    command = [sys.executable, str(EXAMPLES / script), *arguments]
+    done = subprocess.run(command, cwd=folder, env=os.environ | variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def makespans(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"makespan (\d+)", text)]
+
+
+def test_a_learned_selector_runs_beside_the_rules(tmp_path: Path) -> None:
+    text = run("learned_selector.py", "la16", "200", folder=tmp_path)
+    assert [line.split()[0] for line in text.splitlines()] == ["estimate", "random", "l2s:first"]
+    assert text.count("after 200 steps, compiled gear") == 3
+    assert min(makespans(text)) >= l2s.load("la16").upper_bound
+
+
+def test_cp_sat_goes_on_from_the_schedule_of_a_search(tmp_path: Path) -> None:
+    l2s.save(l2s.load("ft06"), tmp_path / "mine.txt")  # under another name the bound has to be proven
+    search, proof = run("warm_start_cp_sat.py", "mine.txt", "60", folder=tmp_path).splitlines()
+    assert search.endswith("FEASIBLE")
+    assert makespans(search)[0] >= makespans(proof)[0] == 55
+    assert proof.endswith("OPTIMAL")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder into which the package with the policies is installed, as pip does it."""
+    source, target = tmp_path / "source", tmp_path / "site"
+    shutil.copytree(EXAMPLES / "policy-package", source)  # building leaves traces in the source folder
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(source)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return target
+
+
+def test_installing_a_package_is_all_it_takes_to_swap_policies(site: Path, tmp_path: Path) -> None:
+    def policies(**variables: str) -> dict[str, int]:
+        text = run("swap_policies.py", "la16", "100", folder=tmp_path, **variables)
+        return {name: int(makespan) for name, makespan in re.findall(r"^(\S+): makespan (\d+)", text, re.M)}
+
+    before, after = policies(), policies(PYTHONPATH=str(site))
+    assert set(after) - set(before) == {"first", "second"}
+    assert min(after.values()) >= l2s.load("la16").upper_bound
+
+
+def test_a_selector_of_ones_own_runs_compiled_and_by_name(tmp_path: Path) -> None:
+    mine, built_in = run("selector_plugin.py", "la16", "300", folder=tmp_path).splitlines()
+    assert mine.startswith("prefer-short: makespan ")
+    assert mine.endswith("compiled gear")
+    assert built_in.startswith("estimate: makespan ")
+
+
+def test_the_plan_of_the_workshop_is_a_correct_schedule_and_is_drawn(tmp_path: Path) -> None:
+    text = run("workshop.py", str(EXAMPLES / "workshop.csv"), "plan.png", "0.5", folder=tmp_path)
+    heading, *lines = text.splitlines()
+    planned = {}
+    for line in lines:
+        machine, _, plan = line.partition(": ")
+        times = [(job, int(start), int(end)) for job, start, end in re.findall(r"(\w+) (\d+)-(\d+)", plan)]
+        assert all(end <= start for (_, _, end), (_, start, _) in pairwise(times))
+        planned |= {(job, machine): (start, end) for job, start, end in times}
+    free: dict[str, int] = {}
+    with open(EXAMPLES / "workshop.csv", newline="") as file:
+        for row in csv.DictReader(file):
+            start, end = planned.pop((row["job"], row["machine"]))
+            assert start >= free.get(row["job"], 0)
+            assert end - start == int(row["minutes"])
+            free[row["job"]] = end
+    assert not planned
+    assert heading.startswith(f"everything is done after {max(free.values())} minutes")
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_script_is_described_and_tested() -> None:
+    listed = (EXAMPLES / "README.md").read_text()
+    tests = Path(__file__).read_text()
+    for script in SCRIPTS:
+        assert f"({script.name})" in listed
+        assert f'run("{script.name}"' in tests
