@@ -31,6 +31,11 @@ def reports(*arguments: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+def progress(result: Result) -> list[str]:
+    """The lines on standard error, without the one about compilation, which depends on what ran before."""
+    return [line for line in result.stderr.splitlines() if not line.startswith("l2s: compiling")]
+
+
 def assert_bad_input(result: Result, message: str) -> None:
     """Exit code 2 and one line on stderr that says what is wrong."""
     assert result.exit_code == 2, result.output

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+import l2s_plugin as l2s
 from integrations.cli.methods import AUTOMATIC, METHODS
 from integrations.cp_sat import backend
 from integrations.cp_sat.options import available_cores
 from l2s_plugin.errors import missing_extra
-from tests.integrations.command_line import report, solve
+from tests.integrations.command_line import progress, report, solve
 
 
 @pytest.fixture
@@ -54,8 +55,6 @@ def test_a_limit_in_steps_a_short_time_or_a_part_by_name_means_the_search_alone_
 
 
 def test_large_instances_get_the_search_alone_on_all_cores(taken, tmp_path) -> None:
-    import l2s_plugin as l2s
-
     path = str(tmp_path / "large.txt")
     l2s.save(l2s.generate.uniform(101, 50, seed=1), path)
     solve(path)
@@ -70,20 +69,24 @@ def test_without_ortools_the_search_runs_alone_and_the_extra_is_named(monkeypatc
     result = solve("ft06", "--target", "60")
     assert result.exit_code == 0
     assert "tabu, n7, estimate" in result.stdout
-    first = result.stderr.splitlines()[0]
+    first = progress(result)[0]
     assert first.startswith("method tabu (without CP-SAT: ortools is not installed; run: pip install ")
 
 
-def test_the_choice_is_told_unless_it_was_the_users(tmp_path) -> None:
-    assert solve("ft06").stderr.startswith("method hybrid (tabu search and CP-SAT side by side)\n")
+def test_the_choice_is_told_unless_it_was_the_users() -> None:
+    assert progress(solve("ft06"))[0] == "method hybrid (tabu search and CP-SAT side by side)"
     assert "method" not in solve("ft06", "--method", "tabu", "--max-steps", "9").stderr
-    assert not solve("ft06", "--quiet").stderr
+    assert not progress(solve("ft06", "--quiet"))
 
 
 def test_the_best_by_default_proves_what_no_bound_gives_away(tmp_path) -> None:
-    import l2s_plugin as l2s
-
     path = str(tmp_path / "mine.txt")  # under this name nobody knows that 55 is optimal
     l2s.save(l2s.load("ft06"), path)
     data = report(path, "--time-limit", "60")
     assert (data["method"], data["makespan"], data["lower_bound"], data["status"]) == ("hybrid", 55, 55, "OPTIMAL")
+
+
+def test_a_run_that_the_clock_decides_about_is_said_to_be_run_again_with_all_that_was_chosen() -> None:
+    for method in ("hybrid", "cp-sat"):
+        options = f"la01 --method {method} --workers 2 --seed 5 --target 700 --time-limit 30"
+        assert f"\nrun again: l2s solve {options}\n" in solve(*options.split()).stdout

@@ -93,3 +93,23 @@ def test_a_reader_that_has_gone_does_not_end_the_search() -> None:
     with ProgressDisplay(Closed(), seconds=None) as display:
         display.improved(improvement(0, 0, 60))
         display.improved(improvement(1, 1, 59))
+
+
+def test_the_title_waits_for_the_first_improvement_and_every_line_has_the_label(clock: SimpleNamespace) -> None:
+    stream = io.StringIO()
+    with ProgressDisplay(stream, 10, title="method tabu", label="1/2 ft06: ") as display:
+        assert not stream.getvalue()
+        display.improved(improvement(0, 0, 60))
+        clock.now += 1
+        display.improved(improvement(1, 9, 55))
+    assert stream.getvalue().splitlines() == [
+        "1/2 ft06: method tabu",
+        "1/2 ft06:     0.00 s, step 0: makespan 60, bound 50, gap 20.00 %",
+        "1/2 ft06:     1.00 s, step 9: makespan 55, bound 50, gap 10.00 %",
+    ]
+
+
+def test_a_run_without_steps_shows_no_speed(clock: SimpleNamespace) -> None:
+    stream = Terminal()
+    ProgressDisplay(stream, 10).improved(improvement(1.0, 0, 55))
+    assert stream.getvalue() == "\rmakespan 55, bound 50, gap 10.00 %, 9 s left\x1b[K"

@@ -15,7 +15,7 @@ from integrations.cli.methods import METHODS
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load, save
 from l2s_plugin.schedule import Schedule
-from tests.integrations.command_line import assert_bad_input, report, reports, run, solve
+from tests.integrations.command_line import assert_bad_input, progress, report, reports, run, solve
 
 SCRIPT = shutil.which("l2s", path=str(Path(sys.executable).parent)) or "l2s"
 QUICK = ("--max-steps", "20")
@@ -71,7 +71,7 @@ def test_every_instance_has_its_summary_and_all_have_a_line_together() -> None:
 
 
 def test_progress_says_which_instance_it_is_about() -> None:
-    lines = solve("ft06", "la16", "--method", "tabu", *QUICK).stderr.splitlines()
+    lines = progress(solve("ft06", "la16", "--method", "tabu", *QUICK))
     assert {line.partition(":")[0] for line in lines} == {"1/2 ft06", "2/2 la16"}
 
 
