@@ -25,6 +25,7 @@ from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.policy.graph import GraphBatch, duration_unit, promises_of
 from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import NeighbourhoodSpec
 
 HOSTS = ("local-search", "tabu")
@@ -113,6 +114,15 @@ class Environment:
     def n_actions(self) -> NDArray[np.int64]:
         """Number of moves to choose from (B); where it is 0, the dummy action is all there is."""
         return self._admissible.copy()
+
+    def schedule(self, b: int) -> Schedule:
+        """The current schedule of one trajectory."""
+        return Schedule.from_linear_order(self.instances[b], self._states.order[b].astype(np.int32))
+
+    def actions(self, b: int) -> list[tuple[int, int]]:
+        """The admissible moves (u, v) of one trajectory, in the order in which actions number them."""
+        rows = np.flatnonzero(self._moves.admissible[b, : self._counts[b]])
+        return [(int(self._moves.u[b, row]), int(self._moves.v[b, row])) for row in rows]
 
     def observe(self) -> GraphBatch:
         """The schedules as graphs, with the admissible moves of all of them, instance by instance."""

@@ -1,0 +1,52 @@
+"""The form that is trained computes what the readable network computes, gradients and statistics included."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.graph import batch_graphs
+
+torch = pytest.importorskip("torch")
+
+from l2s_plugin.policy.trainable import TrainableNetwork  # noqa: E402
+from tests.l2s_plugin.policy.networks import Moves, State, batches, configs, promises, reference  # noqa: E402
+
+
+@pytest.mark.parametrize("training", [True, False])
+@settings(deadline=None, max_examples=60)
+@given(configs(), batches(), st.integers(0, 100))
+def test_scores_gradients_and_statistics_are_those_of_the_reference(
+    training: bool, config: PolicyConfig, batch: list[tuple[State, Moves]], seed: int
+) -> None:
+    expected, _ = reference(config, seed)
+    network = TrainableNetwork(config).to(torch.float64)
+    network.load_state_dict(expected.state_dict())
+    states, moves = ([row[k] for row in batch] for k in (0, 1))
+    graphs = batch_graphs(states, moves, config.features, promises(moves))
+    weight = torch.linspace(-1, 1, len(graphs.u), dtype=torch.float64)
+    scores = []
+    for form in (expected.train(training), network.train(training)):
+        scores.append(form(graphs))
+        (scores[-1] * weight).sum().backward()
+    size = max(1.0, float(scores[0].detach().abs().max())) if len(graphs.u) else 1.0
+    torch.testing.assert_close(scores[1], scores[0], rtol=1e-7, atol=1e-7 * size)
+    for (name, one), (_, other) in zip(expected.named_parameters(), network.named_parameters(), strict=True):
+        if one.grad is not None and other.grad is not None:
+            size = max(1.0, float(one.grad.abs().max()))
+            torch.testing.assert_close(other.grad, one.grad, rtol=1e-6, atol=1e-7 * size, msg=name)
+    for (name, one), (_, other) in zip(expected.named_buffers(), network.named_buffers(), strict=True):
+        torch.testing.assert_close(other, one, msg=name)
+
+
+@settings(deadline=None, max_examples=20)
+@given(configs(), batches())
+def test_the_graph_embedding_is_that_of_the_reference(config: PolicyConfig, batch: list[tuple[State, Moves]]) -> None:
+    expected, _ = reference(config, 0)
+    network = TrainableNetwork(config).to(torch.float64).eval()
+    network.load_state_dict(expected.state_dict())
+    states, moves = ([row[k] for row in batch] for k in (0, 1))
+    graphs = batch_graphs(states, moves, config.features, promises(moves))
+    torch.testing.assert_close(network.scores_and_embedding(graphs)[1], expected.embed(graphs)[1])
