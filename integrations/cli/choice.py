@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from l2s_plugin.instance import Instance
 
 SHORT = 2.0  # seconds; below, CP-SAT has hardly begun when the time is over
-LARGE = 5000  # operations; beyond, CP-SAT proves nothing and the search makes more of the time
+LARGE = 5000  # operations; beyond, the hybrid attempts no proof and the search makes more of the time
 
 
 class Choice(NamedTuple):
