@@ -49,7 +49,8 @@ def problem() -> str | None:
 def install() -> None:
     """Debian's Chromium for root, playwright's own build for anybody else."""
     if os.geteuid() == 0 and shutil.which("apt-get"):
-        commands = [["apt-get", "update", "-qq"], ["apt-get", "install", "-qq", "--yes", "chromium"]]
+        packages = ["--no-install-recommends", "chromium", "fonts-liberation"]
+        commands = [["apt-get", "update", "-qq"], ["apt-get", "install", "-qq", "--yes", *packages]]
     else:
         commands = [[sys.executable, "-m", "playwright", "install", "chromium"]]
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}

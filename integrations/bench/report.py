@@ -43,7 +43,7 @@ def summarise(cells: Iterable[Row], milestones: Sequence[int]) -> list[Row]:
 
 def _row(group: str, label: str, budget: str, runs: list[tuple[Row, int]]) -> Row:
     gaps = np.array([100 * (makespan / (cell["upper_bound"] or cell["lower_bound"]) - 1) for cell, makespan in runs])
-    seconds = sum(cell["seconds"] for cell, _ in runs)
+    seconds, steps = (sum(cell[name] for cell, _ in runs) for name in ("seconds", "steps"))
     error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else None
     return {
         "group": group,
@@ -54,7 +54,7 @@ def _row(group: str, label: str, budget: str, runs: list[tuple[Row, int]]) -> Ro
         "s.e.": None if error is None else round(float(error), 2),
         "at best known": int((gaps <= 0).sum()),
         "seconds": round(seconds / len(runs), 3),
-        "steps/s": round(sum(cell["steps"] for cell, _ in runs) / seconds) if seconds else None,
+        "steps/s": round(steps / seconds) if steps and seconds else None,
         "source": OURS,
     }
 
@@ -90,7 +90,9 @@ class Line(NamedTuple):
         row = self.rows.get(group)
         if row is None:
             return ""
-        return f"{row['gap %']:.2f}" + (f" ± {row['s.e.']:.2f}" if row.get("s.e.") is not None else "")
+        if not self.ours:
+            return str(row["gap %"])  # with as many digits as were published
+        return f"{row['gap %']:.2f}" + (f" ± {row['s.e.']:.2f}" if row["s.e."] is not None else "")
 
     def mean(self, name: str, digits: int) -> str:
         """A column's mean over the groups, as text; nothing where there is none."""

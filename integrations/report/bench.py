@@ -27,6 +27,7 @@ def save_bench_report(report: Mapping[str, Any], path: str | Path) -> None:
     """
     check_report(path)
     cells = report["cells"]
+    by: By = "steps" if any(cell["step_limit"] is not None for cell in cells) else "seconds"
     groups = list(dict.fromkeys(row["group"] for row in report["table"]))
     save_page(
         "bench.html",
@@ -35,14 +36,14 @@ def save_bench_report(report: Mapping[str, Any], path: str | Path) -> None:
         command=shlex.join(["l2s", *report["command"]]),
         finished=report["finished"],
         tables=tables(report["table"], groups),
-        charts=_charts(cells),
+        by=by,
+        charts=_charts(cells, by),
         data={key: report[key] for key in ("command", "finished", "table")},
     )
 
 
-def _charts(cells: list[Row]) -> dict[str, Chart]:
+def _charts(cells: list[Row], by: By) -> dict[str, Chart]:
     """A chart over all cells and, where there are several groups, one for each."""
-    by: By = "steps" if any(cell["step_limit"] is not None for cell in cells) else "seconds"
     by_group: dict[str, list[Row]] = {}
     for cell in cells:
         by_group.setdefault(cell["group"], []).append(cell)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HEIGHT = 340
 ANYTIME_HEIGHT = 520
+_MOST_MARKERS = 30  # beyond, they hide the line
 _EARLIEST = 1e-4  # seconds; a logarithmic axis has no zero
 
 
@@ -35,7 +36,7 @@ def convergence(result: Result) -> Figure:
             name="incumbent",
             x=seconds,
             y=[entry[2] for entry in points],
-            mode="lines+markers",
+            mode="lines" if len(points) > _MOST_MARKERS else "lines+markers",
             line={"color": ACCENT, "width": 2, "shape": "hv"},
             marker={"size": 5},
             customdata=[entry[1] for entry in points],
@@ -55,7 +56,7 @@ def convergence(result: Result) -> Figure:
             hovertemplate=f"{name} {level}<extra></extra>",
         )
     wide = max(seconds) > 100 * min(seconds)
-    times = axis("seconds, logarithmic", type="log", dtick=1) if wide else axis("seconds")
+    times = axis("seconds, logarithmic", type="log", dtick=1, exponentformat="none") if wide else axis("seconds")
     figure.update_layout(layout(HEIGHT, xaxis=times, yaxis=axis(tickformat="d"), **LEGEND_ABOVE))
     figure.update_layout(margin={"t": 40, "l": 56}, hovermode="closest")
     return figure
@@ -77,20 +78,20 @@ def machine_utilisation(schedule: Schedule) -> Figure:
     from plotly.graph_objects import Bar, Figure
 
     shares = 100 * utilisation(schedule)
-    names = [f"M{machine}" for machine in range(schedule.instance.n_machines)]
+    names = [str(machine) for machine in range(schedule.instance.n_machines)]
     bars = [
         Bar(
             name=name,
             x=names,
             y=shares[:, column].round(2).tolist(),
             marker={"color": colour},
-            hovertemplate=f"%{{x}}: {name} %{{y:.1f}} %<extra></extra>",
+            hovertemplate=f"machine %{{x}}: {name} %{{y:.1f}} %<extra></extra>",
         )
         for column, (name, colour) in enumerate([("busy", ACCENT), ("idle between operations", "#cbd5e1")])
     ]
     share = axis("% of the makespan", range=[0, 100])
     figure = Figure(bars, layout(HEIGHT, barmode="stack", bargap=0.25, yaxis=share, **LEGEND_ABOVE))
-    return figure.update_layout(xaxis=axis(type="category", showgrid=False), margin={"t": 40, "l": 56})
+    return figure.update_layout(xaxis=axis("machine", type="category", showgrid=False), margin={"t": 40, "l": 56})
 
 
 def anytime(curves: Mapping[str, Curve], by: str) -> Figure:
@@ -109,4 +110,6 @@ def anytime(curves: Mapping[str, Curve], by: str) -> Figure:
         )
     figure.update_layout(layout(ANYTIME_HEIGHT, hovermode="closest", **LEGEND_BELOW))
     gap = axis("mean gap to the best known makespan, %", rangemode="tozero")
-    return figure.update_layout(xaxis=axis(f"{by}, logarithmic", type="log", dtick=1), yaxis=gap)
+    return figure.update_layout(
+        xaxis=axis(f"{by}, logarithmic", type="log", dtick=1, exponentformat="none", separatethousands=True), yaxis=gap
+    )

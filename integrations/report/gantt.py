@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 By = Literal["machine", "job"]
 
+_MARGIN = {"l": 40, "r": 12, "t": 30, "b": 44}  # pixels; the tools have room above the rows
 _BAR = 0.82  # of the height of a row
-_MOST_LABELS = 5000  # bars; beyond, writing in them takes longer than drawing them
+_CROWDED = 1000  # operations; beyond, numbers in the bars would make zooming slow, and few would fit
+_LOWEST_LABELLED_ROW = 20  # pixels
 
 HOVER = (
     "<b>job %{customdata[0]}, operation %{customdata[1]}</b><br>machine %{customdata[2]}<br>"
@@ -37,13 +39,16 @@ def gantt(schedule: Schedule, by: By) -> Figure:
     colours = palette(n_groups)[groups]
     critical, lasting = schedule.critical, instance.duration > 0
     pale = colours + (1 - colours) * 0.5
+    row_height = 34 if n_rows <= 12 else 26 if n_rows <= 40 else 20 if n_rows <= 60 else 16
+    crowded = instance.n_operations > _CROWDED
+    labels = None if crowded or row_height < _LOWEST_LABELLED_ROW else groups
+    outline = 0.7 if crowded else 1.5
     traces = [
-        _bars(schedule, rows, groups, pale, np.flatnonzero(lasting & ~critical), outline=("white", 0.5)),
-        _bars(schedule, rows, groups, colours, np.flatnonzero(lasting & critical), outline=(INK, 1.5)),
+        _bars(schedule, rows, labels, pale, np.flatnonzero(lasting & ~critical), {"color": "white", "width": 0.5}),
+        _bars(schedule, rows, labels, colours, np.flatnonzero(lasting & critical), {"color": INK, "width": outline}),
         _instants(schedule, rows, colours, np.flatnonzero(~lasting)),
         _changes_of_row(schedule, rows),
     ]
-    row_height = 34 if n_rows <= 12 else 26 if n_rows <= 40 else 16
     return Figure([trace for trace in traces if trace is not None], _layout(schedule, by, n_rows, row_height))
 
 
@@ -59,24 +64,23 @@ def details(schedule: Schedule) -> NDArray[np.int64]:
 def _bars(
     schedule: Schedule,
     rows: NDArray[Any],
-    groups: NDArray[Any],
+    labels: NDArray[Any] | None,
     colours: NDArray[np.float64],
     some: NDArray[np.intp],
-    outline: tuple[str, float],
+    outline: dict[str, Any],
 ) -> Any:
     from plotly.graph_objects import Bar
 
     if not len(some):
         return None
-    colour, width = outline
     return Bar(
         orientation="h",
         base=schedule.start[some].tolist(),
         x=schedule.instance.duration[some].tolist(),
         y=rows[some].tolist(),
         width=_BAR,
-        marker={"color": css(colours[some]), "line": {"color": colour, "width": width}},
-        text=[str(group) for group in groups[some]] if schedule.instance.n_operations <= _MOST_LABELS else None,
+        marker={"color": css(colours[some]), "line": outline},
+        text=None if labels is None else [str(label) for label in labels[some]],
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
@@ -114,7 +118,7 @@ def _changes_of_row(schedule: Schedule, rows: NDArray[Any]) -> Any:
             y += [int(rows[before]), int(rows[after]), None]
     if not x:
         return None
-    return Scatter(mode="lines", x=x, y=y, line={"color": INK, "width": 1.5}, hoverinfo="skip")
+    return Scatter(mode="lines", x=x, y=y, line={"color": INK, "width": 1}, opacity=0.6, hoverinfo="skip")
 
 
 def _layout(schedule: Schedule, by: By, n_rows: int, row_height: int) -> dict[str, Any]:
@@ -123,7 +127,8 @@ def _layout(schedule: Schedule, by: By, n_rows: int, row_height: int) -> dict[st
     shown = range(0, n_rows, step)
     marks: dict[str, Any] = {"tickvals": list(shown), "ticktext": [f"{by[0].upper()}{row}" for row in shown]}
     return layout(
-        n_rows * row_height + 52,
+        n_rows * row_height + sum(_MARGIN[side] for side in "tb"),
+        margin=_MARGIN,
         barmode="overlay",
         bargap=0,
         uniformtext={"minsize": 9, "mode": "hide"},
@@ -138,5 +143,4 @@ def _layout(schedule: Schedule, by: By, n_rows: int, row_height: int) -> dict[st
                 "line": {"color": QUIET, "width": 1, "dash": "dash"},
             }
         ],
-        modebar={"bgcolor": "rgba(255,255,255,0.8)", "color": QUIET, "activecolor": INK, "orientation": "h"},
     )  # fmt: skip

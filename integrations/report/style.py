@@ -24,6 +24,7 @@ def layout(height: int, **more: Any) -> dict[str, Any]:
         "font": {"family": FONT, "size": 12, "color": INK},
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
+        "modebar": {"bgcolor": "rgba(255,255,255,0.8)", "color": QUIET, "activecolor": INK},
         "hoverlabel": {"bgcolor": "white", "bordercolor": QUIET, "font": {"family": FONT, "size": 13, "color": INK}},
         "showlegend": False,
         **more,
@@ -44,11 +45,11 @@ def axis(title: str = "", **more: Any) -> dict[str, Any]:
 
 LEGEND_ABOVE = {
     "showlegend": True,
-    "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+    "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
 }
 LEGEND_BELOW = {
     "showlegend": True,
-    "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.16, "yanchor": "top", "font": {"size": 12}},
+    "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": -0.16, "yanchor": "top"},
 }
 
 

@@ -109,7 +109,7 @@ def test_every_operation_is_drawn_once_with_its_details(solution: tuple[Instance
 
 def test_lines_follow_a_critical_path_from_row_to_row(result: Result) -> None:
     schedule = result.schedule
-    (line,) = [trace for trace in gantt(schedule, "machine").data if trace.mode == "lines"]
+    (line,) = [trace for trace in gantt(schedule, "machine").data if trace.type == "scatter"]
     critical = [x for x, late in enumerate(slack(schedule)) if late == 0]
     ends = {(schedule.end[x], schedule.instance.machine[x]) for x in critical}
     starts = {(schedule.start[x], schedule.instance.machine[x]) for x in critical}
