@@ -25,7 +25,12 @@ def layout(height: int, **more: Any) -> dict[str, Any]:
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
         "modebar": {"bgcolor": "rgba(255,255,255,0.8)", "color": QUIET, "activecolor": INK},
-        "hoverlabel": {"bgcolor": "white", "bordercolor": QUIET, "font": {"family": FONT, "size": 13, "color": INK}},
+        "hoverlabel": {
+            "align": "left",
+            "bgcolor": "white",
+            "bordercolor": QUIET,
+            "font": {"family": FONT, "size": 13, "color": INK},
+        },
         "showlegend": False,
         **more,
     }

@@ -172,6 +172,17 @@ def test_dragging_zooms_into_the_schedule(browser: Browser, report: Path, result
         visit.page.wait_for_function(f"{end} < {0.6 * result.makespan}")
 
 
+def test_charts_can_be_saved_as_pictures_and_sent_nowhere(browser: Browser, report: Path) -> None:
+    with Visit(browser, report) as visit:
+        buttons = visit.chart("machine_view-0").locator(".modebar-btn")
+        names = [str(button.get_attribute("data-title")) for button in buttons.all()]
+        assert names == ["Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes", "Download plot as a PNG"]
+        with visit.page.expect_download() as download:
+            buttons.last.click()
+        assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
+        assert visit.complaints == []
+
+
 def test_the_page_shows_the_numbers_of_the_json(browser: Browser, report: Path, result: Result) -> None:
     printed = json.loads(result.to_json())
     with Visit(browser, report) as visit:

@@ -1,9 +1,10 @@
 "use strict";
 
+// a list of our own: plotly's includes a button that sends the chart to its maker
 const CONFIG = {
   responsive: true,
   displaylogo: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  modeBarButtons: [["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"], ["toImage"]],
 };
 
 function draw(box) {
