@@ -25,7 +25,7 @@ _EARLIEST = 1e-4  # seconds; a logarithmic axis has no zero
 
 
 def convergence(result: Result) -> Figure:
-    """The incumbent's makespan over time, the lower bound, and the best known makespan."""
+    """The incumbent's makespan over time, the lower bound, and the best known makespan; the optimum where they meet."""
     from plotly.graph_objects import Figure, Scatter
 
     improvements = result.history or [(result.seconds, result.steps, result.makespan)]
@@ -43,9 +43,12 @@ def convergence(result: Result) -> Figure:
             hovertemplate="makespan %{y}<br>%{x:.3g} s, step %{customdata:,}<extra></extra>",
         )
     )
-    levels = [("lower bound", result.lower_bound, GOOD, "dash")]
-    if result.instance.upper_bound is not None:
-        levels.append(("best known", result.instance.upper_bound, QUIET, "dot"))
+    best_known = result.instance.upper_bound
+    if best_known == result.lower_bound:
+        levels = [("optimum", best_known, GOOD, "dash")]
+    else:
+        levels = [("lower bound", result.lower_bound, GOOD, "dash")]
+        levels += [("best known", best_known, QUIET, "dot")] if best_known is not None else []
     for name, level, colour, dash in levels:
         figure.add_scatter(
             name=f"{name} {level}",

@@ -132,11 +132,19 @@ def test_utilisation_counts_the_busy_and_the_idle_moments(result: Result) -> Non
 
 
 def test_the_curve_goes_down_to_the_makespan_and_lasts_to_the_end(result: Result) -> None:
-    curve, bound, best_known = convergence(result).data
+    curve = convergence(result).data[0]
     assert list(curve.y)[:-1] == [makespan for _, _, makespan in result.history]
     assert (curve.x[-1], curve.y[-1]) == (result.seconds, result.makespan)
-    assert set(bound.y) == {result.lower_bound}
-    assert set(best_known.y) == {result.instance.upper_bound}
+
+
+@pytest.mark.parametrize(
+    ("lower_bound", "levels"),
+    [(902, {"optimum 902": 902}), (890, {"lower bound 890": 890, "best known 902": 902})],
+)
+def test_the_curve_is_drawn_above_the_bounds(result: Result, lower_bound: int, levels: dict[str, int]) -> None:
+    _, *lines = convergence(replace(result, lower_bound=lower_bound)).data
+    assert {line.name: line.y[0] for line in lines} == levels
+    assert all(line.y[0] == line.y[1] for line in lines)
 
 
 class Tags(HTMLParser):
