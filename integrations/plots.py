@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from integrations.colours import palette
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import check_writable, write_bytes
+from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -101,9 +103,7 @@ def save(axes: Axes, path: str | Path) -> None:
 def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
     from matplotlib.figure import Figure
 
-    instance = schedule.instance
-    rows, groups = (instance.machine, instance.job) if by == "machine" else (instance.job, instance.machine)
-    n_rows, n_groups = (instance.n_machines, instance.n_jobs)[:: 1 if by == "machine" else -1]
+    rows, groups, n_rows, n_groups = view(schedule.instance, by)
     width, height = _size(schedule, n_rows)
     full_width = width + _MARGIN["left"] + _MARGIN["right"]
     full_height = height + _MARGIN["top"] + _MARGIN["bottom"]
@@ -125,6 +125,22 @@ def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
     _heading(axes, schedule, title)
     _key(axes, by)
     return axes
+
+
+class View(NamedTuple):
+    """What the rows of a chart are and what its colours are, operation by operation."""
+
+    rows: NDArray[np.int32]
+    groups: NDArray[np.int32]
+    n_rows: int
+    n_groups: int
+
+
+def view(instance: Instance, by: str) -> View:
+    """Rows are machines and colours jobs (`by` is `"machine"`), or the other way round."""
+    if by == "machine":
+        return View(instance.machine, instance.job, instance.n_machines, instance.n_jobs)
+    return View(instance.job, instance.machine, instance.n_jobs, instance.n_machines)
 
 
 def _size(schedule: Schedule, n_rows: int) -> tuple[float, float]:
@@ -261,36 +277,3 @@ def _key(axes: Axes, by: str) -> None:
         handlelength=1.6,
     )
     axes.set_xlabel("time", loc="left", color=_QUIET, fontsize=9)
-
-
-def palette(n: int, lightness: float = 0.74) -> NDArray[np.float64]:
-    """`n` colours of equal strength (OKLCH), neighbours far apart; RGB rows in [0, 1]."""
-    index = np.arange(n, dtype=np.float64)
-    turn = index / n if n <= 12 else index * 0.61803398875 % 1  # the golden ratio never comes near itself
-    hue = 2 * np.pi * (0.08 + turn)
-    shades = np.zeros(n) if n <= 12 else np.array([0.0, -0.08, 0.07])[np.arange(n) % 3]
-    return _oklch_to_rgb(lightness + shades, np.full(n, 0.125), hue)
-
-
-def _oklch_to_rgb(
-    lightness: NDArray[np.float64], chroma: NDArray[np.float64], hue: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Björn Ottosson's OKLab in polar form, clipped to what a screen can show."""
-    a, b = chroma * np.cos(hue), chroma * np.sin(hue)
-    lms = np.stack(
-        [
-            lightness + 0.3963377774 * a + 0.2158037573 * b,
-            lightness - 0.1055613458 * a - 0.0638541728 * b,
-            lightness - 0.0894841775 * a - 1.2914855480 * b,
-        ],
-        -1,
-    )
-    to_rgb = np.array(
-        [
-            [4.0767416621, -3.3077115913, 0.2309699292],
-            [-1.2684380046, 2.6097574011, -0.3413193965],
-            [-0.0041960863, -0.7034186147, 1.7076147010],
-        ]
-    )
-    linear = np.clip(lms**3 @ to_rgb.T, 0, 1)
-    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)

@@ -62,10 +62,10 @@ def install() -> None:
 
 def main() -> None:
     """Make sure that a browser starts."""
-    if problem() is None:
-        return
-    install()
     remaining = problem()
+    if remaining and VARIABLE not in os.environ:
+        install()
+        remaining = problem()
     if remaining is not None:
         advice = f"install Chromium (Debian: sudo apt-get install chromium) or set {VARIABLE} to a browser like it"
         sys.exit(f"The tests of HTML pages need a browser, and none starts: {remaining}\n{advice}")

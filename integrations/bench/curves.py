@@ -35,6 +35,8 @@ def _mean(members: list[dict[str, Any]], by: By) -> Curve:
     begin = _BEGIN[by]
     end = max(cell[by] for cell in members)
     grid = np.geomspace(begin, max(end, 2 * begin), _POINTS)
+    if by == "steps":
+        grid = np.unique(grid.round())
     return Curve(grid, np.mean([_gaps(cell, by, grid) for cell in members], axis=0), len(members))
 
 

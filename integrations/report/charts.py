@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heuristics.result import Result
-from integrations.plots import palette
+from integrations.colours import palette
 from integrations.report.style import ACCENT, GOOD, LEGEND_ABOVE, LEGEND_BELOW, QUIET, axis, css, layout
 from l2s_plugin.schedule import Schedule
 
@@ -108,7 +108,7 @@ def anytime(curves: Mapping[str, Curve], by: str) -> Figure:
             x=[float(f"{x:.4g}") for x in curve.at],
             y=curve.gap.round(3).tolist(),
             mode="lines",
-            line={"width": 2, "color": colour},
+            line={"width": 2, "color": colour, "shape": "hv"},
             hovertemplate=f"%{{y:.2f}} % at %{{x:,.3~r}} {by}<br>{escape(label)}, {curve.runs} runs<extra></extra>",
         )
     figure.update_layout(layout(ANYTIME_HEIGHT, hovermode="closest", **LEGEND_BELOW))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from integrations.plots import palette
+from integrations.colours import palette
+from integrations.plots import view
 from integrations.report.style import INK, QUIET, axis, css, layout
 from l2s_plugin.schedule import Schedule
 
@@ -34,8 +35,7 @@ def gantt(schedule: Schedule, by: By) -> Figure:
     from plotly.graph_objects import Figure
 
     instance = schedule.instance
-    rows, groups = (instance.machine, instance.job) if by == "machine" else (instance.job, instance.machine)
-    n_rows, n_groups = (instance.n_machines, instance.n_jobs)[:: 1 if by == "machine" else -1]
+    rows, groups, n_rows, n_groups = view(instance, by)
     colours = palette(n_groups)[groups]
     critical, lasting = schedule.critical, instance.duration > 0
     pale = colours + (1 - colours) * 0.5

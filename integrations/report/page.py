@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +24,7 @@ def check_report(path: str | Path) -> None:
     check_writable(path)
     for package in ("jinja2", "plotly"):
         try:
-            __import__(package)
+            import_module(package)
         except ImportError as error:
             raise missing_extra(package, EXTRA) from error
 

@@ -17,7 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from heuristics.result import Result
-from integrations.plots import gantt, palette
+from integrations.colours import palette
+from integrations.plots import gantt
 from l2s_plugin.errors import L2SError, MissingExtraError
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load

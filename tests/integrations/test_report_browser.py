@@ -58,7 +58,7 @@ class Visit:
         """A chart, drawn."""
         chart = self.page.locator(f"#{name}")
         chart.scroll_into_view_if_needed()
-        chart.locator(".main-svg").first.wait_for()
+        self.page.locator(f"#{name}[aria-busy=false]").wait_for()
         return chart
 
     def see_everything(self) -> None:

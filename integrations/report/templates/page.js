@@ -9,7 +9,7 @@ const CONFIG = {
 
 function draw(box) {
   const figure = JSON.parse(document.getElementById(`${box.id}-figure`).textContent);
-  Plotly.newPlot(box, figure.data, figure.layout, CONFIG);
+  Plotly.newPlot(box, figure.data, figure.layout, CONFIG).then(() => box.setAttribute("aria-busy", "false"));
 }
 
 // large schedules take a moment: draw what is about to be seen, and hidden views when they are shown
