@@ -32,13 +32,17 @@ class ClusterExecutor(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         try:
-            return self._executor.submit(fn, *args, **kwargs)
+            future = self._executor.submit(fn, *args, **kwargs)
         except Exception as error:  # dask has many, none of them common
             raise BrokenExecutor(f"the connection to the dask scheduler is lost: {error}") from error
+        if self.client.status in ("closing", "closed"):  # dask would let such a future wait for ever
+            raise BrokenExecutor("the connection to the dask scheduler is lost")
+        return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `concurrent.futures.Executor`."""
-        self._executor.shutdown(wait=wait and not cancel_futures)
+        if self.client.status == "running":
+            self._executor.shutdown(wait=wait and not cancel_futures)
         self.client.close()
 
 

@@ -1,0 +1,141 @@
+"""Cooperative search: populations in other processes that learn each other's best schedules."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import l2s_plugin as l2s
+from heuristics import ProcessPool, cooperate, dispatch, solve
+from heuristics.population import Member
+from l2s_plugin.errors import L2SError
+from tests import tasks
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with ProcessPool(2) as pool:
+        yield pool
+
+
+def test_a_limit_in_steps_gives_the_same_schedule_on_any_executor(pool):
+    instance = l2s.load("la21")
+    stop = l2s.stop.steps(30_001)
+    with ThreadPoolExecutor(1) as threads:
+        results = [cooperate(instance, stop, seed=3, executor=executor) for executor in (pool, pool, threads)]
+    assert len({tuple(result.schedule.order) for result in results}) == 1
+    assert results[0].steps == 30_002  # of both, in equal parts
+    assert results[0].stopped_by == "steps"
+
+
+def test_seeds_and_workers_matter(pool):
+    stop, instance, choices = l2s.stop.steps(3000), l2s.load("ta41"), ((1, 2), (2, 2), (1, 3))
+    results = [cooperate(instance, stop, seed, workers=workers, executor=pool) for seed, workers in choices]
+    assert len({tuple(result.schedule.order) for result in results}) == 3
+    assert [result.workers for result in results] == [2, 2, 3]
+
+
+def test_the_result_says_how_it_was_found(pool):
+    instance = l2s.load("la21")
+    seen = []
+    result = cooperate(
+        instance, l2s.stop.steps(20_000), executor=pool, selector="greedy", neighbourhood="n5", listener=seen.append
+    )
+    result.schedule.verify()
+    assert (result.method, result.selector, result.neighbourhood) == ("cooperation", "greedy", "n5")
+    assert [event.makespan for event in seen] == [makespan for _, _, makespan in result.history]
+    assert result.history[0][2] <= dispatch(instance, "fdd/mwkr").makespan
+    assert result.history[-1][2] == result.makespan
+
+
+def test_goes_on_from_a_schedule_and_is_never_worse(pool):
+    instance = l2s.load("la21")
+    start = solve(instance, l2s.stop.steps(100_000), seed=5)
+    result = cooperate(instance, l2s.stop.steps(10), initial=start, executor=pool)
+    assert result.makespan <= start.makespan
+
+
+def test_every_population_learns_its_neighbours_best_schedule(monkeypatch):
+    """A recording in place of the search: three populations, of which one finds something in the first round."""
+    instance = l2s.load("ft06")
+    rounds = []
+
+    def record(task):
+        rounds.append(task)
+        best = min(task.members, key=lambda member: member.makespan)
+        if task.worker == 1 and task.seed[-1] == 1:
+            best = Member(best.makespan - 1, best.order)
+        return (best, *task.members[1:]), 100, {}
+
+    monkeypatch.setattr("heuristics.cooperation.run_round", record)
+    with ThreadPoolExecutor(1) as executor:
+        cooperate(instance, l2s.stop.no_improvement(900), workers=3, executor=executor)
+    first = dispatch(instance, "fdd/mwkr").makespan
+    best_known = {(task.seed[-1], task.worker): min(m.makespan for m in task.members) for task in rounds}
+    assert [best_known[1, worker] for worker in range(3)] == [first] * 3
+    assert [best_known[2, worker] for worker in range(3)] == [first - 1, first - 1, first]
+    assert [best_known[3, worker] for worker in range(3)] == [first - 1] * 3
+
+
+def test_a_worker_that_dies_costs_one_round_of_its_population_at_most(tmp_path):
+    selector = tasks.DyingSelector(str(tmp_path))
+    result = cooperate(l2s.load("la21"), l2s.stop.steps(50), selector=selector)
+    result.schedule.verify()
+    assert (tmp_path / "0").exists()  # it did die
+    assert result.steps == 50
+
+
+def test_ends_at_the_optimum_and_at_the_target(pool):
+    forever = l2s.stop.seconds(600)
+    assert cooperate(l2s.load("ft06"), forever, executor=pool).stopped_by == "optimal"
+    result = cooperate(l2s.load("la21"), forever | l2s.stop.target(1200), executor=pool)
+    assert result.stopped_by == "target"
+    assert result.makespan <= 1200
+
+
+@pytest.mark.parametrize(
+    "options", [{"workers": 0}, {"population": 1}, {"patience": 0}, {"exchange": 0}, {"exchange": float("nan")}]
+)
+def test_options_that_make_no_sense_are_refused(options):
+    with pytest.raises(L2SError, match="1 or more"):
+        cooperate(l2s.load("ft06"), l2s.stop.steps(1), **options)
+
+
+def test_what_fails_in_all_workers_is_one_line(pool):
+    with pytest.raises(L2SError, match="unknown selector 'greedi'") as caught:
+        cooperate(l2s.load("ft06"), l2s.stop.steps(10), selector="greedi", executor=pool)
+    assert "\n" not in str(caught.value)
+
+
+INTERRUPTED = """
+import l2s_plugin as l2s
+from heuristics import cooperate
+
+if __name__ == "__main__":
+    stop, tell = l2s.stop.seconds(600), lambda event: print("better", flush=True)
+    result = cooperate(l2s.load("ta41"), stop, listener=tell)
+    result.schedule.verify()
+    print(result.to_json(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["coordinator alone", "all, as a terminal does"])
+def test_an_interrupted_run_returns_its_incumbent(send, number, tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == "better":
+            break
+    send(process.pid, number)
+    last = process.stdout.read().strip().splitlines()[-1]
+    assert process.wait() == 0
+    assert json.loads(last)["stopped_by"] == "interrupt"
