@@ -103,13 +103,14 @@ def anytime(curves: Mapping[str, Curve], by: str) -> Figure:
 
     figure = Figure()
     for (label, curve), colour in zip(curves.items(), css(palette(len(curves), lightness=0.6)), strict=True):
+        name = escape(label, quote=False)  # plotly reads tags in names, and three entities
         figure.add_scatter(
-            name=escape(label),
+            name=name,
             x=[float(f"{x:.4g}") for x in curve.at],
             y=curve.gap.round(3).tolist(),
             mode="lines",
             line={"width": 2, "color": colour, "shape": "hv"},
-            hovertemplate=f"%{{y:.2f}} % at %{{x:,.3~r}} {by}<br>{escape(label)}, {curve.runs} runs<extra></extra>",
+            hovertemplate=f"%{{y:.2f}} % at %{{x:,.3~r}} {by}<br>{name}, {curve.runs} runs<extra></extra>",
         )
     figure.update_layout(layout(ANYTIME_HEIGHT, hovermode="closest", **LEGEND_BELOW))
     gap = axis("mean gap to the best known makespan, %", rangemode="tozero")

@@ -17,7 +17,7 @@ import l2s_plugin as l2s
 from heuristics import Result, tabu_search
 from heuristics.dispatching import dispatch
 from integrations.cli import l2s as command_line
-from integrations.report import save_report
+from integrations.report import save_bench_report, save_report
 from l2s_plugin.stop import steps
 from tests.browser import chromium
 from tests.integrations.test_report import HOSTILE, embedded, renamed, slack
@@ -243,6 +243,20 @@ def test_names_from_outside_are_shown_and_not_run(browser: Browser, result: Resu
         assert visit.page.evaluate("window.hacked") is None
         assert HOSTILE in visit.page.title()
         assert visit.page.locator("#command").inner_text() == HOSTILE
+        assert visit.complaints == []
+
+
+def test_names_in_a_benchmark_are_shown_and_not_run(browser: Browser, bench: tuple[Path, Any], tmp_path: Path) -> None:
+    names = {"group": HOSTILE, "label": HOSTILE, "method": HOSTILE, "source": HOSTILE}
+    printed = bench[1] | {"command": [HOSTILE]}
+    for part in ("table", "cells"):
+        printed[part] = [row | {key: name for key, name in names.items() if key in row} for row in printed[part]]
+    save_bench_report(printed, tmp_path / "a.html")
+    with Visit(browser, tmp_path / "a.html") as visit:
+        visit.see_everything()
+        assert visit.page.evaluate("window.hacked") is None
+        assert HOSTILE in visit.page.title()
+        assert visit.page.locator(".legendtext").text_content() == HOSTILE
         assert visit.complaints == []
 
 
