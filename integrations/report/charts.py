@@ -103,7 +103,7 @@ def anytime(curves: Mapping[str, Curve], by: str) -> Figure:
 
     figure = Figure()
     for (label, curve), colour in zip(curves.items(), css(palette(len(curves), lightness=0.6)), strict=True):
-        name = escape(label, quote=False)  # plotly reads tags in names, and three entities
+        name = escape(label, quote=False)  # plotly reads tags in names, but would show &quot;
         figure.add_scatter(
             name=name,
             x=[float(f"{x:.4g}") for x in curve.at],
