@@ -67,6 +67,18 @@ def stream(
     """
     if tries < 1:
         raise L2SError(f"tries must be 1 or more, got {tries}")
+    if not (executor is None or isinstance(executor, Executor) or callable(executor)):
+        raise L2SError(f"not an executor: {executor!r}")
+    return _stream(function, tasks, executor, tries, interrupted)
+
+
+def _stream(
+    function: Callable[[Any], Any],
+    tasks: Iterable[Any],
+    executor: Executors,
+    tries: int,
+    interrupted: Callable[[], bool],
+) -> Iterator[Outcome]:
     run = _Run(function, deque(map(_Attempt, tasks)), _Source(executor), tries)
     finished = False
     try:
@@ -88,13 +100,7 @@ class _Source:
 
     def __init__(self, given: Executors) -> None:
         self._make: Callable[[], Executor] | None = None if isinstance(given, Executor) else given or ProcessPool
-        self.executor = given if isinstance(given, Executor) else self._new()
-
-    def _new(self) -> Executor:
-        executor = self._make() if self._make is not None else None
-        if not isinstance(executor, Executor):
-            raise L2SError(f"not an executor: {executor!r}")
-        return executor
+        self.executor = given if isinstance(given, Executor) else (given or ProcessPool)()
 
     @property
     def capacity(self) -> int | None:
@@ -108,7 +114,7 @@ class _Source:
         except RuntimeError:  # broken or shut down
             if self._make is None:
                 raise
-            self.executor = self._new()
+            self.executor = self._make()
             return self.executor.submit(function, *arguments)
 
     def close(self, finished: bool) -> None:

