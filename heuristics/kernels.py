@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import NO_LIMIT, apply, estimate, exact_value
+from l2s_plugin.kernels.moves import NEVER, NO_LIMIT, apply, estimate, exact_value
 from l2s_plugin.kernels.random import integer, random
 from l2s_plugin.kernels.state import set_order
 
@@ -110,7 +110,8 @@ def rate(state, moves, count, record, rules):
         u, v, forward = moves.u[row], moves.v[row], moves.forward[row]
         if not is_move(state, u, v):
             return -1 - row
-        free = forbidden_until(state, record.forbidden, u, v, forward) <= step
+        until = forbidden_until(state, record.forbidden, u, v, forward)
+        moves.idle[row] = min(step - until, NEVER) if until > 0 else NEVER
         if rules.exact:
             value = exact_value(state, u, v, forward)
             if value < 0:
@@ -118,7 +119,7 @@ def rate(state, moves, count, record, rules):
         else:
             value = estimate(state, u, v, forward, smallest if rules.cutoff else NO_LIMIT)
         moves.value[row] = value
-        moves.admissible[row] = free or (rules.aspiration and value < best)
+        moves.admissible[row] = until <= step or (rules.aspiration and value < best)
         if moves.admissible[row]:
             admissible += 1
             smallest = min(smallest, value)

@@ -164,7 +164,7 @@ PRESETS = {
         validation_every=20,
         policy=PolicyConfig(
             width=32, layers=3, action_width=32, action_layers=2, normalisation="running", features="scaled",
-            estimate=True,
+            hints=True,
         ),
     ),
 }  # fmt: skip

@@ -20,10 +20,11 @@ from heuristics.tabu import tabu_memory
 from heuristics.training import kernels
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
-from l2s_plugin.policy.graph import GraphBatch, duration_unit, promises_of
+from l2s_plugin.policy.graph import GraphBatch, duration_unit, per_duration
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import NeighbourhoodSpec
@@ -95,7 +96,7 @@ class Environment:
         self._admissible = np.zeros(len(instances), np.int64)
         self._rows = np.zeros(0, np.int64)
         self._unit = np.array([duration_unit(instance.duration, features) for instance in instances])
-        self._per_duration = np.array([promises_of(1, 0, instance.duration.mean()) for instance in instances])
+        self._per_duration = np.array([per_duration(instance.duration) for instance in instances])
         self._job_pred, self._job_end = _job_arcs(instances)
         self.initial_makespans = self.makespans
         self._list()
@@ -131,9 +132,9 @@ class Environment:
         features = np.empty((count, size, 3), np.float32)
         machine_pred = np.empty((count, size), np.int64)
         u, v, self._rows = (np.empty(total, np.int64) for _ in range(3))
-        promises = np.empty(total, np.float32)
+        hints = np.empty((total, N_HINTS), np.float32)
         kernels.observe_batch(
-            self._states, self._moves, self._counts, features, self._unit, machine_pred, u, v, self._rows, promises,
+            self._states, self._moves, self._counts, features, self._unit, machine_pred, u, v, self._rows, hints,
             self._per_duration,
         )  # fmt: skip
         numbers = np.arange(count)
@@ -148,7 +149,7 @@ class Environment:
             u=u,
             v=v,
             move_graph=np.repeat(numbers, self._admissible),
-            promises=promises,
+            hints=hints,
         )
 
     def step(self, actions: NDArray[np.integer[Any]]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from heuristics.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
 from l2s_plugin.kernels.compile import kernel
+from l2s_plugin.kernels.hints import fill_hints
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.state import State
 
@@ -29,7 +30,7 @@ def state_of(states, b):
 @numba.njit(inline="always")
 def moves_of(moves, b):
     """The moves of trajectory `b`, a view."""
-    return Moves(moves.u[b], moves.v[b], moves.forward[b], moves.value[b], moves.admissible[b])
+    return Moves(moves.u[b], moves.v[b], moves.forward[b], moves.value[b], moves.admissible[b], moves.idle[b])
 
 
 @numba.njit(inline="always")
@@ -56,7 +57,7 @@ def list_batch(states, moves, records, rules, neighbourhood, counts, admissible)
 
 
 @kernel
-def observe_batch(states, moves, counts, features, unit, machine_pred, u, v, rows, promises, per_duration):
+def observe_batch(states, moves, counts, features, unit, machine_pred, u, v, rows, hints, per_duration):
     """Fill what the network sees: features (B, n + 2, 3), machine predecessors (B, n + 2) as nodes of the batch,
     and the admissible moves one after the other, each with its row in `moves`.
 
@@ -82,7 +83,7 @@ def observe_batch(states, moves, counts, features, unit, machine_pred, u, v, row
             if move.admissible[row]:
                 u[at] = first + 1 + move.u[row]
                 v[at] = first + 1 + move.v[row]
-                promises[at] = (makespan - move.value[row]) * per_duration[b]
+                fill_hints(makespan - move.value[row], per_duration[b], move.idle[row], hints[at])
                 rows[at] = row
                 at += 1
 

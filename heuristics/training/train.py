@@ -27,6 +27,8 @@ from torch import Tensor, nn  # isort: skip
 
 from heuristics.training.reinforce import Stretch, sample, stretch_loss
 
+_HINT_SPEED = 10.0  # four numbers that have far to go, among thousands that have not
+
 Listener = Callable[[dict[str, Any]], None]
 
 
@@ -94,7 +96,7 @@ class Trainer:
         self.rank, self.processes = rank, processes
         torch.manual_seed(config.seed)
         self.network = TrainableNetwork(config.policy).to(device).train()
-        if config.policy.estimate:  # begin close to the rule that the network is to improve on
+        if config.policy.hints:  # begin close to the rule that the network is to improve on
             with torch.no_grad():
                 last: Any = self.network.action.layers[-1]
                 last.weight.mul_(0.1)
@@ -103,9 +105,12 @@ class Trainer:
         self.critic = nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":
             self.critic.requires_grad_(requires_grad=False)
-        self.parameters = [*self.network.parameters(), *self.critic.parameters()]
-        self.parameters = [parameter for parameter in self.parameters if parameter.requires_grad]
-        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
+        hints = [weight for weight in (self.network.hint_weight,) if weight is not None]
+        others = [p for p in (*self.network.parameters(), *self.critic.parameters()) if p.requires_grad]
+        others = [parameter for parameter in others if all(parameter is not hint for hint in hints)]
+        self.parameters = others + hints
+        groups = [{"params": others, "speed": 1.0}] + [{"params": [hint], "speed": _HINT_SPEED} for hint in hints]
+        self.optimiser = torch.optim.Adam(groups, lr=config.learning_rate)
         self.state = RunState(config)
         self._validation: Validation | None = None
 
@@ -127,8 +132,8 @@ class Trainer:
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
         start = environment.initial_makespans
         means["improvement"] = 100 * float(np.mean(1 - environment.incumbents / start))
-        if self.network.estimate_weight is not None:
-            means["estimate_weight"] = float(self.network.estimate_weight.detach())
+        if self.network.hint_weight is not None:
+            means |= {f"hint_{k}": weight for k, weight in enumerate(self.network.hint_weight.tolist())}
         self._average_statistics()
         self.state.batches = batch
         figures = {"batch": batch, "size": f"{instances[0].n_jobs}x{instances[0].n_machines}", **self._averaged(means)}
@@ -153,7 +158,7 @@ class Trainer:
     def _set_learning_rate(self, batch: int) -> None:
         left = 1 - (batch - 1) / self.config.batches if self.config.decay else 1.0
         for group in self.optimiser.param_groups:
-            group["lr"] = self.config.learning_rate * left
+            group["lr"] = self.config.learning_rate * left * group["speed"]
 
     def _instances(self, batch: int) -> tuple[list[Instance], np.random.Generator]:
         """This process's share of the instances of a batch, and its random numbers: functions of seed and batch."""

@@ -21,6 +21,7 @@ Int32 = NDArray[np.int32]
 Operations = NDArray[np.uint32]
 
 NO_LIMIT = 2**31 - 1
+NEVER = 2**30
 
 
 class Moves(NamedTuple):
@@ -28,7 +29,9 @@ class Moves(NamedTuple):
 
     `u`, `v` are operations of one machine, u before v; `forward` is 1 where u goes right after v, 0 where v goes
     right before u. `value` is the makespan the move leads to, estimated or exact. `admissible` is 1 where the
-    host allows the move (not tabu, or good enough).
+    host allows the move (not tabu, or good enough). `idle` says for how many steps the move has been allowed again
+    since what it brings back was changed: negative while that is forbidden, `NEVER` when it brings nothing back, and in
+    hosts without a memory always `NEVER`.
     """
 
     u: Operations
@@ -36,6 +39,7 @@ class Moves(NamedTuple):
     forward: Int32
     value: Int32
     admissible: Int32
+    idle: Int32
 
     def rows(self, rows: Any) -> Moves:
         """Some of the moves, as Python code selects them."""
@@ -44,7 +48,7 @@ class Moves(NamedTuple):
 
 def new_moves(capacity: int) -> Moves:
     """Room for `capacity` moves."""
-    dtypes = (np.uint32, np.uint32, np.int32, np.int32, np.int32)
+    dtypes = (np.uint32, np.uint32, np.int32, np.int32, np.int32, np.int32)
     return Moves._make(np.zeros(capacity, dtype) for dtype in dtypes)
 
 

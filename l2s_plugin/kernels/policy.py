@@ -19,7 +19,7 @@ HEADER = 16
 ALIGN = 16
 GATHER_ROWS = 64
 _WIDTH, _LAYERS, _HEADS, _TPM, _CAM, _MEAN, _BATCH, _ACTION, _ACTION_LAYERS, _SCALED, _CAM_COLUMNS = range(11)
-ESTIMATE = 11  # what a time unit that a move promises to save adds to its score; for those who call `score_pairs`
+HINTS = 11  # where the weights of the hints are, for those who call `score_pairs`; see `l2s_plugin.kernels.hints`
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 _SLOPE = np.float32(0.2)  # of the leaky rectifier in graph attention
 

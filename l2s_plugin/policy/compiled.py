@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.policy import ALIGN, ESTIMATE, GATHER_ROWS, HEADER, score_pairs
+from l2s_plugin.kernels.hints import N_HINTS
+from l2s_plugin.kernels.policy import ALIGN, GATHER_ROWS, HEADER, HINTS, score_pairs
 from l2s_plugin.kernels.state import State
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.folding import cam_columns, fold
-from l2s_plugin.policy.graph import promises_of
+from l2s_plugin.policy.graph import per_duration
 
 Scores = NDArray[np.float32]
 ENGINES = ("auto", "compiled", "fused")
@@ -47,13 +48,14 @@ class CompiledNetwork:
         for weight, bias in zip(folded.cam_weight, folded.cam_bias, strict=True):
             pieces += (weight, np.zeros(weight.shape[1]), bias)
         self._weights = np.concatenate([_whole_lines(piece) for piece in pieces])
-        self._estimate_weight = float(weights["estimate_weight"][0]) if config.estimate else 0.0
+        self._hint_weight = np.asarray(weights["hint_weight"], np.float64) if config.hints else np.zeros(N_HINTS)
         self._idle: list[tuple[int, Scores]] = []  # work spaces, and for how many operations each is large enough
 
     def parameters(self, instance: Instance) -> Scores:
         """A fresh array for searches on `instance` (see `CompiledSelector.parameters`)."""
         array = self._allocate(instance.n_operations)
-        array[ESTIMATE] = self._estimate_weight * promises_of(1, 0, instance.duration.mean())
+        array[HINTS : HINTS + N_HINTS] = self._hint_weight
+        array[HINTS] *= per_duration(instance.duration)
         return array
 
     def _allocate(self, n: int) -> Scores:
@@ -67,7 +69,7 @@ class CompiledNetwork:
         return array
 
     def scores(
-        self, state: State, u: NDArray[np.uint32], v: NDArray[np.uint32], promises: ArrayLike | None = None
+        self, state: State, u: NDArray[np.uint32], v: NDArray[np.uint32], hints: ArrayLike | None = None
     ) -> Scores:
         """Score of every move (u, v); threads may call this at the same time."""
         n = len(state.order)
@@ -84,8 +86,8 @@ class CompiledNetwork:
         scores = np.empty(len(u))
         score_pairs(state, u, v, len(u), work, scores)
         self._idle.append((room, work))
-        if self.config.estimate:
-            scores += self._estimate_weight * np.asarray(promises, np.float64)
+        if self.config.hints:
+            scores += np.asarray(hints, np.float64).reshape(-1, N_HINTS) @ self._hint_weight
         return scores.astype(np.float32)
 
 
@@ -126,35 +128,35 @@ class Scorer:
             self._compiled = CompiledNetwork(self.config, self._weights)
         return self._compiled
 
-    def scores(self, state: StateView | State, u: ArrayLike, v: ArrayLike, promises: ArrayLike | None = None) -> Scores:
+    def scores(self, state: StateView | State, u: ArrayLike, v: ArrayLike, hints: ArrayLike | None = None) -> Scores:
         """Score of every move (u, v) of one state, (M) float32."""
-        return self.scores_batch([state], [(u, v)], None if promises is None else [promises])[0]
+        return self.scores_batch([state], [(u, v)], None if hints is None else [hints])[0]
 
     def scores_batch(
         self,
         states: Sequence[Any],
         moves: Sequence[tuple[ArrayLike, ArrayLike]],
-        promises: Sequence[ArrayLike] | None = None,
+        hints: Sequence[ArrayLike] | None = None,
     ) -> list[Scores]:
         """Scores of the moves (u, v) of each state, (M) float32 each.
 
-        `promises` (see `promises_of`) is what a policy needs that adds them to its scores; others ignore it.
+        `hints` (see `hints_of`) is what a policy needs that adds them to its scores; others ignore it.
 
         States are those of searches, of any instances (`StateView`, kernel `State`); the fused engine, which "auto"
         takes for them, also accepts `Schedule` and `Graph`.
         """
         if len(states) != len(moves):
             raise L2SError(f"{len(states)} states but moves for {len(moves)}")
-        if self.config.estimate and (promises is None or len(promises) != len(moves)):
-            raise L2SError("this policy adds what moves promise to their scores: promises are needed for every state")
+        if self.config.hints and (hints is None or len(hints) != len(moves)):
+            raise L2SError("this policy adds hints about the moves to their scores: they are needed for every state")
         kernel_states = [getattr(state, "kernel_state", state) for state in states]
         searching = all(isinstance(state, State) for state in kernel_states)
         if self.engine == "compiled" and not searching:
             raise L2SError("the compiled policy engine scores the states of searches only")
         if self._compiled is None or not searching:
-            return self._load_fused().scores(kernel_states, moves, promises)
+            return self._load_fused().scores(kernel_states, moves, hints)
         return [
-            self._compiled.scores(state, _operations(u), _operations(v), promises[i] if promises is not None else None)
+            self._compiled.scores(state, _operations(u), _operations(v), hints[i] if hints is not None else None)
             for i, (state, (u, v)) in enumerate(zip(kernel_states, moves, strict=True))
         ]
 

@@ -44,9 +44,10 @@ class PolicyConfig:
     features
         `"paper"`: p / 99, est / 1000, lst / 1000. `"scaled"`: the same after all times have been rescaled so
         that the longest duration of the instance is 99.
-    estimate
-        Whether what a move promises is added to its score, times a learned weight: the makespan minus the estimated
-        makespan after the move, in mean durations. The network then learns what to do otherwise than that rule.
+    hints
+        Whether what the host knows about a move is added to its score, times learned weights: how much it promises to
+        lower the makespan, and how recently what it brings back was changed (see `l2s_plugin.kernels.hints`). The
+        network then learns what to do otherwise than that rule.
     """
 
     width: int = 128
@@ -58,7 +59,7 @@ class PolicyConfig:
     action_width: int = 64
     action_layers: int = 4
     features: str = "paper"
-    estimate: bool = False
+    hints: bool = False
 
     def __post_init__(self) -> None:
         for name, most in _COUNTS.items():
@@ -69,8 +70,8 @@ class PolicyConfig:
             value = getattr(self, name)
             if value not in choices:
                 raise L2SError(f"policy {name} must be {' or '.join(choices)}, got {value!r}")
-        if not isinstance(self.estimate, bool):
-            raise L2SError(f"policy estimate must be true or false, got {self.estimate!r}")
+        if not isinstance(self.hints, bool):
+            raise L2SError(f"policy hints must be true or false, got {self.hints!r}")
         if self.width % self.heads:
             raise L2SError(f"policy width {self.width} is not a multiple of its {self.heads} heads")
 

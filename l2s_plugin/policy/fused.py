@@ -57,7 +57,7 @@ class FusedNetwork:
             raise L2SError(f"device {device!r} cannot be used: {reason}") from None
         self.dtype = dtype
         folded = fold(config, weights)
-        self._estimate_weight = float(weights["estimate_weight"][0]) if config.estimate else 0.0
+        self._hint_weight = self._floats(np.asarray(weights["hint_weight"])) if config.hints else None
         self._w: Any = Folded._make(
             [self._floats(array) for array in part] if isinstance(part, list) else self._floats(part) for part in folded
         )
@@ -66,17 +66,17 @@ class FusedNetwork:
         self,
         states: Sequence[Any],
         moves: Sequence[tuple[ArrayLike, ArrayLike]],
-        promises: Sequence[ArrayLike] | None = None,
+        hints: Sequence[ArrayLike] | None = None,
     ) -> list[NDArray[np.float32]]:
         """Scores of the candidate moves, (u, v) arrays of operations, of every state."""
         if not states:
             return []
-        batch = batch_graphs(states, moves, self.config.features, promises)
+        batch = batch_graphs(states, moves, self.config.features, hints)
         return batch.split(self(batch).cpu().numpy().astype(np.float32))
 
     @torch.inference_mode()
     def __call__(self, batch: GraphBatch) -> Tensor:
-        """Score h'_u . h'_v of every candidate move (M), plus what it promises where the config says so."""
+        """Score h'_u . h'_v of every candidate move (M), plus hints where the config says so."""
         if len(batch.u) == 0:
             return torch.zeros(0, dtype=self.dtype, device=self.device)
         candidates, places = np.unique(np.concatenate((batch.u, batch.v)), return_inverse=True)
@@ -94,8 +94,8 @@ class FusedNetwork:
             latent = torch.addmm(bias, torch.tanh(latent), weight)
         u, v = self._indices(places).view(2, -1)
         scores = (latent[u] * latent[v]).sum(dim=1)
-        if self.config.estimate:
-            scores += self._estimate_weight * self._floats(batch.promises)
+        if self._hint_weight is not None:
+            scores += self._floats(batch.hints) @ self._hint_weight
         return scores
 
     def _topological(self, x: Tensor, arcs: _Arcs, sink: _FirstActionLayer) -> None:

@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.hints import N_HINTS, fill_all_hints
+from l2s_plugin.kernels.moves import Moves
+from l2s_plugin.kernels.view import StateView
 from l2s_plugin.schedule import Schedule
 
 Floats = NDArray[np.float32]
@@ -97,7 +100,7 @@ class GraphBatch:
     u: Indices  # (M), the nodes of the candidate moves
     v: Indices  # (M)
     move_graph: Indices  # (M)
-    promises: Floats  # (M), see `promises_of`; zeros where nobody asked for them
+    hints: Floats  # (M, 4), see `hints_of`; zeros where nobody asked for them
 
     @property
     def n_graphs(self) -> int:
@@ -127,16 +130,24 @@ def node_features(graph: Graph, features: str) -> Floats:
     return x
 
 
-def promises_of(makespan: int, values: ArrayLike, mean_duration: float) -> Floats:
-    """By how much each move promises to lower the makespan, in mean durations; `values` are estimated makespans."""
-    return ((makespan - np.asarray(values, np.float64)) / max(mean_duration, _SHORTEST)).astype(np.float32)
+def per_duration(duration: NDArray[Any]) -> float:
+    """What turns times into mean durations."""
+    return 1 / max(float(duration.mean()), _SHORTEST)
+
+
+def hints_of(state: StateView, moves: Moves) -> Floats:
+    """What the host knows about each move (M, 4); see `l2s_plugin.kernels.hints`."""
+    hints = np.empty((len(moves.u), N_HINTS), np.float32)
+    gains = state.makespan - moves.value
+    fill_all_hints(gains, per_duration(state.instance.duration), np.ascontiguousarray(moves.idle), hints)
+    return hints
 
 
 def batch_graphs(
     states: Iterable[Any],
     moves: Sequence[tuple[ArrayLike, ArrayLike]],
     features: str = "paper",
-    promises: Sequence[ArrayLike] | None = None,
+    hints: Sequence[ArrayLike] | None = None,
 ) -> GraphBatch:
     """Put the graphs of `states` and their candidate moves, (u, v) arrays of operations for each, into one batch."""
     graphs = [graph_of(state) for state in states]
@@ -168,9 +179,9 @@ def batch_graphs(
         u=np.concatenate([u + 1 + first for u, first in zip(us, offset, strict=False)]),
         v=np.concatenate([v + 1 + first for v, first in zip(vs, offset, strict=False)]),
         move_graph=np.repeat(numbers, [len(u) for u in us]),
-        promises=_flat(promises) if promises is not None else np.zeros(sum(len(u) for u in us), np.float32),
+        hints=_rows(hints) if hints is not None else np.zeros((sum(len(u) for u in us), N_HINTS), np.float32),
     )
 
 
-def _flat(rows: Sequence[ArrayLike]) -> Floats:
-    return np.concatenate([np.asarray(row, np.float32).ravel() for row in rows])
+def _rows(parts: Sequence[ArrayLike]) -> Floats:
+    return np.concatenate([np.asarray(part, np.float32).reshape(-1, N_HINTS) for part in parts])

@@ -22,7 +22,7 @@ except ImportError as error:
     raise missing_extra(str(error.name), "learn") from None
 
 N_FEATURES = 3
-ESTIMATE_WEIGHT = 2.0  # where training begins: the rule `boltzmann`, whose temperature is half a mean duration
+RULE = (2.0, 0.0, 0.0, 0.0)  # where training begins: the rule `boltzmann`, whose temperature is half a mean duration
 
 
 class PolicyNetwork(nn.Module):
@@ -34,16 +34,16 @@ class PolicyNetwork(nn.Module):
         self.tpm = TopologicalModule(config) if config.has_tpm else None
         self.cam = ContextModule(config) if config.has_cam else None
         self.action = ActionNetwork(config)
-        self.estimate_weight = nn.Parameter(torch.full((1,), ESTIMATE_WEIGHT)) if config.estimate else None
+        self.hint_weight = nn.Parameter(torch.tensor(RULE)) if config.hints else None
 
     def forward(self, batch: GraphBatch) -> Tensor:
-        """Score SC[u, v] = h'_u . h'_v of every candidate move (M), plus what it promises where the config says so."""
+        """Score SC[u, v] = h'_u . h'_v of every candidate move (M), plus hints where the config says so."""
         nodes, graphs = self.embed(batch)
         graph, u, v = (self._index(values) for values in (batch.graph, batch.u, batch.v))
         latent = self.action(torch.cat((nodes, graphs[graph]), dim=1))
         scores = (latent[u] * latent[v]).sum(dim=1)
-        if self.estimate_weight is not None:
-            scores = scores + self.estimate_weight * torch.as_tensor(batch.promises).to(scores)
+        if self.hint_weight is not None:
+            scores = scores + torch.as_tensor(batch.hints).to(scores) @ self.hint_weight
         return scores
 
     def embed(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:

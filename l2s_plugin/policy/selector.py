@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from l2s_plugin.kernels.hints import N_HINTS, add_hints
 from l2s_plugin.kernels.moves import Moves
-from l2s_plugin.kernels.policy import ESTIMATE, score_pairs
+from l2s_plugin.kernels.policy import HINTS, score_pairs
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.compiled import Scorer
-from l2s_plugin.policy.graph import promises_of
+from l2s_plugin.policy.graph import hints_of
 from l2s_plugin.policy.library import find_policy
 from l2s_plugin.registry import Registry
 from l2s_plugin.selectors import CompiledSelector, score_kernel
@@ -22,8 +23,7 @@ from l2s_plugin.selectors import CompiledSelector, score_kernel
 @score_kernel
 def _score(state, moves, count, parameters, scores):  # type: ignore[no-untyped-def]
     score_pairs(state, moves.u, moves.v, count, parameters, scores)
-    for row in range(count):
-        scores[row] += parameters[ESTIMATE] * (state.makespan[0] - moves.value[row])
+    add_hints(moves, count, state.makespan[0], parameters[HINTS : HINTS + N_HINTS], scores)
 
 
 class L2SSelector:
@@ -70,12 +70,12 @@ class L2SSelector:
 
     def score_moves(self, state: StateView, moves: Moves) -> NDArray[np.float32]:
         """The score of each move; only differences between them mean something."""
-        return self._scorer.scores(state, moves.u, moves.v, _promises(state, moves))
+        return self._scorer.scores(state, moves.u, moves.v, hints_of(state, moves))
 
     def score_batch(self, states: Sequence[StateView], moves: Sequence[Moves]) -> list[NDArray[np.float32]]:
         """The scores of the moves of each state; all states go through the network together."""
-        promises = [_promises(state, m) for state, m in zip(states, moves, strict=True)]
-        return self._scorer.scores_batch(states, [(m.u, m.v) for m in moves], promises)
+        hints = [hints_of(state, m) for state, m in zip(states, moves, strict=True)]
+        return self._scorer.scores_batch(states, [(m.u, m.v) for m in moves], hints)
 
     def select(self, state: StateView, moves: Moves, rng: np.random.Generator) -> int:
         """One of the moves, for loops other than those of this project."""
@@ -85,10 +85,6 @@ class L2SSelector:
         cumulative = np.exp(scores - scores.max()).cumsum()
         row = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
         return min(int(row), len(scores) - 1)
-
-
-def _promises(state: StateView, moves: Moves) -> NDArray[np.float32]:
-    return promises_of(state.makespan, moves.value, float(state.instance.duration.mean()))
 
 
 def create(policy: str | None = None) -> L2SSelector:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from l2s_plugin.errors import PolicyError
+from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.policy.config import PolicyConfig
 
 Shape = tuple[int, ...]
@@ -34,8 +35,8 @@ def weight_shapes(config: PolicyConfig) -> dict[str, Shape]:
     for layer in range(2 * config.action_layers):
         inputs = q if layer else 2 * config.embedding_width
         shapes |= {f"action.layers.{layer}.weight": (q, inputs), f"action.layers.{layer}.bias": (q,)}
-    if config.estimate:
-        shapes["estimate_weight"] = (1,)
+    if config.hints:
+        shapes["hint_weight"] = (N_HINTS,)
     return shapes
 
 

@@ -67,8 +67,8 @@ class TrainableNetwork(PolicyNetwork):
         rows = torch.cat((u, v))
         latent = self.action(torch.cat((nodes.index_select(0, rows), graphs.index_select(0, graph.repeat(2))), dim=1))
         scores = (latent[: len(u)] * latent[len(u) :]).sum(dim=1)
-        if self.estimate_weight is not None:
-            scores = scores + self.estimate_weight * torch.as_tensor(batch.promises).to(scores)
+        if self.hint_weight is not None:
+            scores = scores + torch.as_tensor(batch.hints).to(scores) @ self.hint_weight
         return scores
 
 

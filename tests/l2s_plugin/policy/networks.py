@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.kernels.state import State, new_state, set_order
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.graph import batch_graphs
@@ -33,7 +34,7 @@ def configs() -> st.SearchStrategy[PolicyConfig]:
         action_width=st.sampled_from([3, 8, 35]),
         action_layers=st.integers(1, 3),
         features=st.sampled_from(["paper", "scaled"]),
-        estimate=st.booleans(),
+        hints=st.booleans(),
     )
 
 
@@ -54,9 +55,9 @@ def batches() -> st.SearchStrategy[list[tuple[State, Moves]]]:
     return st.lists(states_and_moves(), min_size=1, max_size=4)
 
 
-def promises(moves: list[Moves]) -> list[np.ndarray]:
-    """Some number for every move, for policies that add what moves promise."""
-    return [np.cos(3.0 * u + v) for u, v in moves]
+def hints(moves: list[Moves]) -> list[np.ndarray]:
+    """Some numbers for every move, for policies that add hints."""
+    return [np.cos(3.0 * u[:, None] + v[:, None] + np.arange(N_HINTS)) for u, v in moves]
 
 
 def reference(config: PolicyConfig, seed: int, dtype: Any = torch.float64) -> tuple[Any, dict[str, np.ndarray]]:
@@ -71,7 +72,7 @@ def reference(config: PolicyConfig, seed: int, dtype: Any = torch.float64) -> tu
 
 def reference_scores(network: Any, states: list[Any], moves: list[Moves]) -> list[np.ndarray]:
     """What the readable network says."""
-    batch = batch_graphs(states, moves, network.config.features, promises(moves))
+    batch = batch_graphs(states, moves, network.config.features, hints(moves))
     with torch.no_grad():
         return batch.split(network(batch).numpy())
 

@@ -12,7 +12,7 @@ from l2s_plugin.policy.graph import batch_graphs
 torch = pytest.importorskip("torch")
 
 from l2s_plugin.policy.trainable import TrainableNetwork  # noqa: E402
-from tests.l2s_plugin.policy.networks import Moves, State, batches, configs, promises, reference  # noqa: E402
+from tests.l2s_plugin.policy.networks import Moves, State, batches, configs, hints, reference  # noqa: E402
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -25,7 +25,7 @@ def test_scores_gradients_and_statistics_are_those_of_the_reference(
     network = TrainableNetwork(config).to(torch.float64)
     network.load_state_dict(expected.state_dict())
     states, moves = ([row[k] for row in batch] for k in (0, 1))
-    graphs = batch_graphs(states, moves, config.features, promises(moves))
+    graphs = batch_graphs(states, moves, config.features, hints(moves))
     weight = torch.linspace(-1, 1, len(graphs.u), dtype=torch.float64)
     scores = []
     for form in (expected.train(training), network.train(training)):
@@ -48,5 +48,5 @@ def test_the_graph_embedding_is_that_of_the_reference(config: PolicyConfig, batc
     network = TrainableNetwork(config).to(torch.float64).eval()
     network.load_state_dict(expected.state_dict())
     states, moves = ([row[k] for row in batch] for k in (0, 1))
-    graphs = batch_graphs(states, moves, config.features, promises(moves))
+    graphs = batch_graphs(states, moves, config.features, hints(moves))
     torch.testing.assert_close(network.scores_and_embedding(graphs)[1], expected.embed(graphs)[1])

@@ -1,0 +1,320 @@
+"""A training run: it can be ended at any moment and goes on to the same numbers, alone or on several processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heuristics import local_search
+from heuristics.training.config import PRESETS, TrainingConfig
+from heuristics.training.run_files import RunFolder
+from l2s_plugin import generate, stop
+from l2s_plugin.errors import L2SError
+from l2s_plugin.policy.checkpoint import load_policy
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.selector import L2SSelector
+
+torch = pytest.importorskip("torch")
+
+from heuristics.training.train import Trainer, TrainingError, train  # noqa: E402
+
+TINY: dict[str, Any] = {
+    "sizes": ("4x4", "5x3"), "batches": 5, "batch_size": 4, "steps": 6, "horizon": 3, "learning_rate": 1e-2,
+    "validation_instances": 3, "validation_steps": 8, "validation_every": 2,
+}  # fmt: skip
+SMALL = PolicyConfig(width=8, layers=2, action_width=8, action_layers=1, normalisation="running")
+PAPER = TrainingConfig(**TINY, policy=SMALL)
+CRITIC = TrainingConfig(
+    **TINY,
+    decay=True,
+    reward="decrement",
+    discount=0.9,
+    baseline="critic",
+    entropy=0.01,
+    largest_gradient=1.0,
+    host="tabu",
+    policy=PolicyConfig.from_dict(SMALL.to_dict() | {"hints": True, "features": "scaled"}),
+)
+CONFIGS = pytest.mark.parametrize("config", [PAPER, CRITIC], ids=["paper", "critic"])
+
+
+def figures(folder: Path) -> list[dict[str, Any]]:
+    """The lines of a run, without what depends on the clock."""
+    return [{key: row[key] for key in row if key != "seconds"} for row in RunFolder(folder).metrics()]
+
+
+def tensors(folder: Path) -> dict[str, np.ndarray]:
+    return dict(RunFolder(folder).load().tensors)
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    assert figures(one) == figures(other)
+    expected = tensors(other)
+    for name, array in tensors(one).items():
+        np.testing.assert_array_equal(array, expected[name], err_msg=name)
+    policies = [load_policy(folder / "best.safetensors") for folder in (one, other)]
+    for name, weight in policies[0].weights.items():
+        np.testing.assert_array_equal(weight, policies[1].weights[name], err_msg=name)
+
+
+@CONFIGS
+def test_a_run_leaves_a_policy_that_searches(config: TrainingConfig, tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    state = train(config, tmp_path / "run", threads=1, listener=seen.append)
+    assert [row["batch"] for row in seen] == [1, 2, 3, 4, 5]
+    assert [row["size"] for row in seen] == ["4x4", "5x3", "4x4", "5x3", "4x4"]
+    validated = {row["batch"]: row["validation"] for row in seen if "validation" in row}
+    assert list(validated) == [2, 4, 5]
+    assert state.best == {"batch": min(validated, key=lambda b: validated[b]), "validation": min(validated.values())}
+    policy = load_policy(tmp_path / "run" / "best.safetensors")
+    assert policy.config == config.policy
+    assert policy.record["training"] == config.to_dict()
+    assert policy.host["method"] == config.host
+    instance = generate.uniform(5, 5, 1)
+    result = local_search(instance, L2SSelector(policy), stop=stop.steps(20))
+    result.schedule.verify()
+
+
+def test_training_changes_the_weights_and_gathers_statistics(tmp_path: Path) -> None:
+    before = Trainer(PAPER, RunFolder(tmp_path)).network.state_dict()
+    train(PAPER, tmp_path / "run", threads=1)
+    after = tensors(tmp_path / "run")
+    for name, tensor in before.items():
+        changed = (after[f"network.{name}"] != tensor.numpy()).any()
+        # a bias right before batch normalisation has no effect
+        assert changed or name.endswith("linear1.bias"), name
+
+
+@CONFIGS
+@pytest.mark.parametrize("batches", [1, 3])
+def test_an_interrupted_run_goes_on_to_the_same_numbers(config: TrainingConfig, batches: int, tmp_path: Path) -> None:
+    train(config, tmp_path / "whole", threads=1)
+
+    def interrupt(row: dict[str, Any]) -> None:
+        if row["batch"] == batches:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path / "parts", threads=1, listener=interrupt)
+    train(config, tmp_path / "parts", resume=True, threads=1)
+    assert_same_run(tmp_path / "parts", tmp_path / "whole")
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, os.getcwd())
+from heuristics.training import run_files
+from heuristics.training.train import train
+from tests.heuristics.training.test_train import CRITIC
+
+calls = 0
+def die(function, moment):
+    def wrapped(*arguments):
+        global calls
+        calls += 1
+        if moment == "after":
+            function(*arguments)
+        if calls == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments) if moment == "before" else None
+    return wrapped
+
+name, moment = sys.argv[2:]
+target = run_files.RunFolder if name == "add_metrics" else run_files.tensor_file
+setattr(target, name, die(getattr(target, name), moment))
+train(CRITIC, sys.argv[1], threads=1)
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("name", ["add_metrics", "write"])
+def test_a_killed_run_goes_on_to_the_same_numbers(name: str, moment: str, tmp_path: Path) -> None:
+    """SIGKILL right before or after the figures of a batch, or its state, are written."""
+    train(CRITIC, tmp_path / "whole", threads=1)
+    folder = tmp_path / "killed"
+    process = subprocess.run([sys.executable, "-c", KILLED, str(folder), name, moment], check=False)
+    assert process.returncode == -signal.SIGKILL
+    assert len(figures(folder)) < CRITIC.batches
+    train(CRITIC, folder, resume=True, threads=1)
+    assert_same_run(folder, tmp_path / "whole")
+
+
+def test_a_line_cut_short_by_the_end_is_forgotten(tmp_path: Path) -> None:
+    train(PAPER, tmp_path, threads=1)
+    folder = RunFolder(tmp_path)
+    with folder.metrics_file.open("a") as file:
+        file.write('{"batch": 6, "imp')
+    folder.load()
+    assert [row["batch"] for row in folder.metrics()] == [1, 2, 3, 4, 5]
+
+
+def test_more_batches_can_be_added_later(tmp_path: Path) -> None:
+    train(PAPER.with_changes({"batches": 3}), tmp_path / "run", threads=1)
+    train(PAPER, tmp_path / "run", resume=True, threads=1)
+    train(PAPER, tmp_path / "whole", threads=1)
+    rows = [row for row in figures(tmp_path / "run") if row["batch"] != 3]  # where the short run validated at its end
+    assert rows == [row for row in figures(tmp_path / "whole") if row["batch"] != 3]
+
+
+TORCHRUN = """
+import os, sys
+sys.path.insert(0, os.getcwd())
+from heuristics.training.train import train
+from tests.heuristics.training.test_train import PAPER
+
+train(PAPER, sys.argv[1], threads=1, resume="resume" in sys.argv)
+"""
+
+
+def torchrun(*arguments: str) -> None:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_two_processes_share_a_batch(tmp_path: Path) -> None:
+    """Together they see the instances that one process would see, and stop with the same weights every time."""
+    script = tmp_path / "script.py"
+    script.write_text(TORCHRUN)
+    for name in ("one", "two"):
+        torchrun(str(script), str(tmp_path / name))
+    assert_same_run(tmp_path / "one", tmp_path / "two")
+    alone = [Trainer(PAPER, RunFolder(tmp_path), rank=0, processes=1)._instances(3)[0]]
+    shares = [Trainer(PAPER, RunFolder(tmp_path), rank=rank, processes=2)._instances(3)[0] for rank in (0, 1)]
+    assert alone[0] == shares[0] + shares[1]
+    rows = figures(tmp_path / "one")
+    assert [row["batch"] for row in rows] == [1, 2, 3, 4, 5]
+
+
+# --- bad input
+
+
+def test_a_batch_that_cannot_be_shared_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heuristics.training.train.process_group", _three_processes)
+    with pytest.raises(L2SError, match="batch of 4 cannot be shared equally by 3 processes"):
+        train(PAPER, tmp_path)
+
+
+class _three_processes:  # noqa: N801  (stands in for a function)
+    def __init__(self, device: str) -> None:
+        pass
+
+    def __enter__(self) -> tuple[int, int]:
+        return 0, 3
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("what", ["scores", "gradient"])
+def test_training_stops_at_numbers_that_are_not_finite(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last good state and policy stay."""
+    train(PAPER.with_changes({"batches": 2}), tmp_path, threads=1)
+    before = tensors(tmp_path)
+
+    def poison(self: Trainer, *arguments: Any) -> Any:
+        if what == "scores":
+            with torch.no_grad():
+                next(self.network.parameters()).fill_(float("nan"))
+            return original(self, *arguments)
+        loss, rows = original(self, *arguments)
+        return loss * float("inf"), rows
+
+    original = Trainer._stretch
+    monkeypatch.setattr(Trainer, "_stretch", poison)
+    with pytest.raises(TrainingError, match=f"the {what} in batch 3 are no finite numbers; stopped, .* holds batch 2"):
+        train(PAPER, tmp_path, resume=True, threads=1)
+    for name, array in tensors(tmp_path).items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(PAPER.with_changes({"batches": 2}), tmp_path, threads=1)
+    before = (tmp_path / "state.safetensors").read_bytes()
+
+    def full(*arguments: Any, **options: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("l2s_plugin.files.tempfile.mkstemp", full)
+    with pytest.raises(L2SError, match=r"cannot write .*\.(safetensors|jsonl): No space left on device"):
+        train(PAPER, tmp_path, resume=True, threads=1)
+    assert (tmp_path / "state.safetensors").read_bytes() == before
+
+
+def test_a_run_goes_on_only_as_it_began(tmp_path: Path) -> None:
+    train(PAPER.with_changes({"batches": 1}), tmp_path, threads=1)
+    with pytest.raises(L2SError, match=r"the run began with learning_rate 0\.01, not 0\.5"):
+        train(PAPER.with_changes({"learning_rate": 0.5}), tmp_path, resume=True)
+    with pytest.raises(L2SError, match="holds a training run already"):
+        train(PAPER, tmp_path)
+
+
+def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
+    with pytest.raises(L2SError, match="no training run to resume"):
+        train(PAPER, tmp_path, resume=True)
+    (tmp_path / "state.safetensors").write_bytes(b"rubbish")
+    with pytest.raises(L2SError, match="not a safetensors file"):
+        train(PAPER, tmp_path, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"sizes": ["0x5"]}, "size 0x5: with fewer than two jobs"),
+        ({"sizes": ["1x5"]}, "nothing to choose"),
+        ({"sizes": "10"}, "a size is JOBSxMACHINES, such as 10x10, got '10'"),
+        ({"sizes": ["1000x1000"]}, "more than 10000 operations"),
+        ({"sizes": []}, "at least one size"),
+        ({"batches": 0}, "batches must be a whole number, 1 or more, got 0"),
+        ({"learning_rate": -1.0}, "learning_rate must be a number from 0 to 1"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a number"),
+        ({"horizon": 100}, "must not be fewer than the horizon"),
+        ({"reward": "best"}, "reward must be incumbent or decrement, got 'best'"),
+        ({"lerning_rate": 0.1}, "unknown training option 'lerning_rate'.*learning_rate"),
+        ({"policy": {"widht": 8}}, "unknown architecture key 'widht'.*width"),
+        ({"policy": 3}, "policy must be a table"),
+        ({"seed": -1}, "seed must be a whole number"),
+    ],
+)
+def test_impossible_configurations_are_told(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(L2SError, match=words):
+        PAPER.with_changes(changes)
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_presets_survive_the_header_of_a_file(name: str) -> None:
+    config = PRESETS[name]
+    assert TrainingConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_the_default_is_the_paper() -> None:
+    """Appendices A and B."""
+    config = PRESETS["paper"]
+    assert (config.sizes, config.batches, config.batch_size, config.steps, config.horizon) == (
+        ("10x10",), 2000, 64, 500, 10,
+    )  # fmt: skip
+    assert (config.learning_rate, config.reward, config.discount, config.baseline) == (
+        5e-5,
+        "incumbent",
+        1.0,
+        "returns",
+    )
+    assert (config.policy.width, config.policy.layers, config.policy.heads, config.policy.embedding) == (
+        128,
+        4,
+        1,
+        "both",
+    )
+    assert (config.validation_instances, config.validation_every) == (100, 10)
