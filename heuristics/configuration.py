@@ -38,8 +38,8 @@ class Configuration:
     Parameters
     ----------
     method
-        `tabu`, `local-search`, `solve`, `cp-sat`, `hybrid`; or any function that takes `(instance, *, stop, seed)` and
-        gives a `Result`, itself or as `"module:function"`.
+        `tabu` (one trajectory), `local-search`, `solve` (a population of them), `cp-sat`, `hybrid`; or any function
+        that takes `(instance, *, stop, seed)` and gives a `Result`, itself or as `"module:function"`.
     selector, neighbourhood, initial
         As the method takes them.
     policy

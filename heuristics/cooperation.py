@@ -41,6 +41,7 @@ class Plan:
     neighbourhood: Any
     population: int
     patience: int
+    gear: str | None
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def cooperate(
     neighbourhood: Any = "n7",
     population: int = 8,
     patience: int = PATIENCE,
+    gear: str | None = None,
     listener: Listener | None = None,
 ) -> Result:
     """Search with several populations that exchange their best schedules.
@@ -78,7 +80,7 @@ def cooperate(
 
     Parameters
     ----------
-    instance, stop, seed, initial, selector, neighbourhood, population, patience, listener
+    instance, stop, seed, initial, selector, neighbourhood, population, patience, gear, listener
         See `solve`. A limit in steps counts the steps of all workers together. Selector and neighbourhood must be such
         that they can be sent to other processes: names are.
     workers
@@ -93,7 +95,8 @@ def cooperate(
         raise L2SError("workers and patience must be 1 or more, population 2 or more, exchange positive")
     first = [_member(instance, first_order(instance, initial, seed + k, None)) for k in range(workers)]
     with _open(executor, workers) as pool:
-        team = _Team(Plan(instance, selector, neighbourhood, population, patience), first, seed, pool)
+        plan = Plan(instance, selector, neighbourhood, population, patience, gear)
+        team = _Team(plan, first, seed, pool)
         team.work(Stop(steps=0))  # every process starts and compiles before the clock does
         with Monitor(instance, stop, listener) as monitor:
             monitor.record(0, team.best.makespan)
@@ -211,7 +214,7 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], int, dict[str, Any]]:
     selector = create_selector(plan.selector) if isinstance(plan.selector, str) else plan.selector
     sequence = np.random.SeedSequence(task.seed)
     memory = tabu_memory(plan.instance, None)
-    search = Search(plan.instance, plan.neighbourhood, selector, memory, sequence)
+    search = Search(plan.instance, plan.neighbourhood, selector, memory, sequence, plan.gear)
     rng = np.random.default_rng(sequence.spawn(1)[0])
     island = Island(search, _begin(task, rng), plan.population, plan.patience, rng, task.members)
     with Monitor(plan.instance, task.stop, registry=Registry()) as monitor:  # observers hear of it from the coordinator

@@ -75,39 +75,34 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["coordinator alone", "all, as a terminal does"])
-def test_ctrl_c_returns_what_is_there(send, tmp_path):
-    """Also the incumbent of the search that is under way."""
+@pytest.fixture
+def searching(tmp_path):
+    """The program above, in a process group of its own as a shell starts it, when its first search is under way."""
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
-    process = start(script)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
     for line in process.stdout:
         if line.strip() == "searching":
             break
-    send(process.pid, signal.SIGINT)
-    last = process.stdout.read().strip().splitlines()[-1]
-    assert process.wait() == 0
+    return process
+
+
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["coordinator alone", "all, as a terminal does"])
+def test_ctrl_c_returns_what_is_there(send, searching):
+    """Also the incumbent of the search that is under way."""
+    send(searching.pid, signal.SIGINT)
+    last = searching.stdout.read().strip().splitlines()[-1]
+    assert searching.wait() == 0
     assert json.loads(last) == [True, ["interrupt"]]
 
 
-def test_workers_end_with_their_coordinator(tmp_path):
-    script = tmp_path / "interrupted.py"
-    script.write_text(INTERRUPTED)
-    process = start(script)
-    for line in process.stdout:
-        if line.strip() == "searching":
-            break
-    process.kill()
-    process.wait()
-    process.stdout.read()  # ends when no process holds the other end any more; the search would go on for ten minutes
-
-
-def start(script):
-    """Run a script in a process group of its own, as a shell does."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        [sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+def test_workers_end_with_their_coordinator(searching):
+    searching.kill()
+    searching.communicate(timeout=120)  # until no process holds the pipe any more; the search would take ten minutes
 
 
 def test_the_pool_returns_values_and_raises_what_calls_raise():
