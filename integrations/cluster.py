@@ -48,6 +48,8 @@ class ClusterExecutor(Executor):
 
 def executor_for(address: str, timeout: float = PATIENCE) -> ClusterExecutor:
     """Connect to the dask scheduler at `address`, such as `tcp://10.0.0.1:8786`."""
+    if not address:  # dask would start a cluster of its own
+        raise L2SError("which dask scheduler? for example tcp://10.0.0.1:8786")
     distributed = library("distributed", "dask")
     try:
         client = distributed.Client(address, timeout=timeout, set_as_default=False)
