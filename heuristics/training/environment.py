@@ -52,8 +52,8 @@ class Environment:
     features
         How node features are scaled; see `PolicyConfig`.
     reward
-        `"incumbent"`: by how much a step lowers the best makespan so far (paper, eq. 1), in time units; or
-        `"decrement"`: by how much it lowers the current makespan, negative where it rises, in mean durations.
+        In mean durations. `"incumbent"`: by how much a step lowers the best makespan so far (paper, eq. 1);
+        `"decrement"`: by how much it lowers the current makespan, negative where it rises.
     start
         Dispatching rule of the first schedules.
     seed
@@ -165,7 +165,7 @@ class Environment:
         )
         self._check(culprit)
         self._list()
-        return improved.astype(np.float64) if self.reward == "incumbent" else decreased * self._per_duration
+        return (improved if self.reward == "incumbent" else decreased) * self._per_duration
 
     def _list(self) -> None:
         culprit = kernels.list_batch(
