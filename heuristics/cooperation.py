@@ -103,7 +103,10 @@ def cooperate(
             for number in count(1):
                 if monitor.should_stop(team.steps):
                     break
-                team.work(_round_stop(monitor, team.steps, workers, exchange), number, monitor)
+                taken = team.steps
+                team.work(_round_stop(monitor, taken, workers, exchange), number, monitor)
+                if team.steps == taken and not monitor.should_stop(taken):
+                    monitor.stopped_by = "no moves"
             return team.result(monitor, seed)
 
 
@@ -119,22 +122,16 @@ def _open(executor: Executor | None, workers: int) -> Iterator[Executor]:
         pool.kill()  # after an interrupt, some may still be busy
 
 
-def _round_stop(monitor: Monitor, steps: int, workers: int, exchange: float) -> Stop:
+def _round_stop(monitor: Monitor, taken: int, workers: int, exchange: float) -> Stop:
     """When the next round ends: after a while, and not later than the run."""
-    stop, limits = monitor.stop, []
-    seconds = exchange
-    if stop.steps is not None or stop.no_improvement is not None:
-        limits = [max(1, _ROUND // monitor.instance.n_operations)]
-        limits += [-(-(stop.steps - steps) // workers)] if stop.steps is not None else []
-        limits += [-(-stop.no_improvement // workers)] if stop.no_improvement is not None else []
-        seconds = float("inf")
-    left = float("inf") if stop.seconds is None else stop.seconds - monitor.seconds
-    seconds = max(min(seconds, left), 1e-3)
-    return Stop(
-        steps=min(limits, default=None),
-        seconds=None if seconds == float("inf") else seconds,
-        makespan=max(monitor.target, 0),
-    )
+    stop = monitor.stop
+    left = [max(stop.seconds - monitor.seconds, 1e-3)] if stop.seconds is not None else []
+    if stop.steps is None and stop.no_improvement is None:
+        return Stop(seconds=min([exchange, *left]), makespan=monitor.target)
+    steps = [max(1, _ROUND // monitor.instance.n_operations)]
+    steps += [-(-(stop.steps - taken) // workers)] if stop.steps is not None else []
+    steps += [max(1, -(-stop.no_improvement // workers))] if stop.no_improvement is not None else []
+    return Stop(steps=min(steps), seconds=min(left, default=None), makespan=monitor.target)
 
 
 class _Team:

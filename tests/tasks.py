@@ -85,6 +85,13 @@ class DyingSelector:
         raise AssertionError("survived")
 
 
+class NoMoves:
+    """A neighbourhood that leaves every schedule as it is."""
+
+    def moves(self, state: Any, rng: Any) -> list[tuple[int, int, bool]]:
+        return []
+
+
 def note(folder: str, seed: int) -> int:
     """Note that a task begins; how often it has begun by now."""
     path = Path(folder) / str(seed)

@@ -99,6 +99,11 @@ def test_ends_at_the_optimum_and_at_the_target(pool):
     assert result.makespan <= 1200
 
 
+@pytest.mark.parametrize("stop", [l2s.stop.steps(10), l2s.stop.seconds(600), l2s.stop.no_improvement(10)])
+def test_ends_when_there_are_no_moves(stop, pool):
+    assert cooperate(l2s.load("la21"), stop, neighbourhood=tasks.NoMoves(), executor=pool).stopped_by == "no moves"
+
+
 @pytest.mark.parametrize(
     "options", [{"workers": 0}, {"population": 1}, {"patience": 0}, {"exchange": 0}, {"exchange": float("nan")}]
 )
