@@ -1,6 +1,7 @@
 """Whether more workers give better schedules: cooperating searches against one search, and against more tries.
 
     python benchmarks/cooperation.py --time 10 --seeds 3
+    python benchmarks/cooperation.py --steps 3000000 --seeds 3    T in steps of each worker, for a machine that is busy
 
 Mean gap to the best known makespan, in percent, of
 
@@ -10,13 +11,15 @@ Mean gap to the best known makespan, in percent, of
     2 threads, T         `solve(workers=2)`: two populations in one process
     2 workers, T         `cooperate(workers=2)`: two populations in processes of their own
 
-Both cores of the machine are busy all the time: single searches run two at a time.
+on ta41-45 and swv06-10. Both cores of the machine are busy all the time: single searches run two at
+a time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -25,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import l2s_plugin as l2s
-from heuristics import Configuration, ProcessPool, cooperate, portfolio, solve
+from heuristics import ProcessPool, cooperate, portfolio, solve
 from l2s_plugin.data import benchmark_info
 from l2s_plugin.files import write_text
 
@@ -36,20 +39,20 @@ GROUPS = {
 WAYS = ("1 worker, T", "1 worker, 2T", "2 tries, T", "2 threads, T", "2 workers, T")
 
 Runs = dict[str, dict[str, list[int]]]  # way, instance: makespans
+Budget = Callable[[int, int], l2s.stop.Stop]
 
 
-def measure(names: list[str], seconds: float, seeds: int, exchange: float) -> Runs:
-    """Makespans of every way on every instance."""
+def measure(names: list[str], budget: Budget, seeds: int, exchange: float) -> Runs:
+    """Makespans of every way on every instance; `budget(workers, factor)` is the stop of a run."""
     runs: Runs = {way: {name: [] for name in names} for way in WAYS}
     for way, factor in (("1 worker, T", 1), ("1 worker, 2T", 2)):
-        limit = l2s.stop.seconds(factor * seconds)
         executor = partial(ProcessPool, 2)
-        singles = portfolio(names, Configuration("solve"), range(2 * seeds), executor, stop=limit).wait()
+        singles = portfolio(names, "solve", range(2 * seeds), executor, stop=budget(1, factor)).wait()
         for run in sorted(singles.runs, key=lambda run: run.seed):
             if run.result is None:
                 raise SystemExit(run.error)
             runs[way][run.instance.name].append(run.result.makespan)
-    stop = l2s.stop.seconds(seconds)
+    stop = budget(2, 1)
     for name in names:
         single = runs["1 worker, T"][name]
         runs["2 tries, T"][name] = [min(pair) for pair in zip(single[::2], single[1::2], strict=True)]
