@@ -50,6 +50,8 @@ class TrainingConfig:
         Norm to which gradients are cut; 0 leaves them as they are.
     host, neighbourhood, start
         Where moves are made; see `Environment`.
+    warm_up
+        Generations of a search for good weights of the hints, before the first batch; see `warm_up.py`. 0 for none.
     validation_size, validation_instances, validation_steps, validation_every
         Every so many batches, the policy searches on the same random instances; the best one is kept. An empty
         size is the first of `sizes`.
@@ -75,6 +77,7 @@ class TrainingConfig:
     host: str = "local-search"
     neighbourhood: str = "n5"
     start: str = "fdd/mwkr"
+    warm_up: int = 0
     validation_size: str = ""
     validation_instances: int = 100
     validation_steps: int = 500
@@ -101,6 +104,10 @@ class TrainingConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 raise L2SError(f"{name} must be a number from {least} to {most}, got {value!r}")
+        if not isinstance(self.warm_up, int) or isinstance(self.warm_up, bool) or self.warm_up < 0:
+            raise L2SError(f"warm_up must be a whole number, 0 or more, got {self.warm_up!r}")
+        if self.warm_up and not self.policy.hints:
+            raise L2SError("warm_up looks for weights of the hints, and this policy has none")
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
@@ -158,6 +165,7 @@ PRESETS = {
         discount=0.99,
         baseline="critic",
         largest_gradient=1.0,
+        warm_up=12,
         validation_size="15x15",
         validation_instances=50,
         validation_every=10,

@@ -81,7 +81,7 @@ class Environment:
         if not isinstance(part, Neighbourhood):
             raise L2SError(f"training needs a compiled neighbourhood, {neighbourhood!r} is written in Python")
         self._list_moves = part.kernel
-        memory = Memory(tenure=(1, 1)) if host == "local-search" else tabu_memory(instances[0], None)
+        memory = host_memory(host, instances[0])
         self._rules = rules_for(memory)
         n, capacity = instances[0].n_operations, move_capacity(instances[0].n_operations)
         seeds = np.random.SeedSequence(seed).generate_state(len(instances), np.uint64)
@@ -176,6 +176,11 @@ class Environment:
     def _check(self, culprit: int) -> None:
         if culprit >= 0:
             raise PluginError(f"the neighbourhood offered an impossible move for {self.instances[culprit]!r}")
+
+
+def host_memory(host: str, instance: Instance) -> Memory:
+    """What the host forbids."""
+    return Memory(tenure=(1, 1)) if host == "local-search" else tabu_memory(instance, None)
 
 
 def _stack(tuples: Sequence[Any]) -> Any:

@@ -15,6 +15,7 @@ from heuristics.training.config import TrainingConfig, parse_size
 from heuristics.training.environment import Environment
 from heuristics.training.run_files import RunFolder, RunState, check_same_run
 from heuristics.training.validation import Validation
+from heuristics.training.warm_up import tune_hints
 from l2s_plugin.errors import L2SError
 from l2s_plugin.generate import uniform
 from l2s_plugin.instance import Instance
@@ -26,8 +27,6 @@ import torch.distributed as distributed  # isort: skip
 from torch import Tensor, nn  # isort: skip
 
 from heuristics.training.reinforce import Stretch, sample, stretch_loss
-
-_HINT_SPEED = 10.0  # four numbers that have far to go, among thousands that have not
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -77,8 +76,10 @@ def train(
             trainer.network.compile_layers()
         if resume:
             trainer.resume()
-        elif rank == 0:
-            trainer.folder.create()
+        else:
+            if rank == 0:
+                trainer.folder.create()
+            trainer.warm_up()
         while trainer.state.batches < config.batches:
             figures = trainer.run_batch()
             if rank == 0 and listener is not None:
@@ -105,14 +106,17 @@ class Trainer:
         self.critic = nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":
             self.critic.requires_grad_(requires_grad=False)
-        hints = [weight for weight in (self.network.hint_weight,) if weight is not None]
-        others = [p for p in (*self.network.parameters(), *self.critic.parameters()) if p.requires_grad]
-        others = [parameter for parameter in others if all(parameter is not hint for hint in hints)]
-        self.parameters = others + hints
-        groups = [{"params": others, "speed": 1.0}] + [{"params": [hint], "speed": _HINT_SPEED} for hint in hints]
-        self.optimiser = torch.optim.Adam(groups, lr=config.learning_rate)
+        everything = (*self.network.parameters(), *self.critic.parameters())
+        self.parameters = [parameter for parameter in everything if parameter.requires_grad]
+        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
         self.state = RunState(config)
         self._validation: Validation | None = None
+
+    def warm_up(self) -> None:
+        """Begin with good weights of the hints, where the configuration says so; the same in every process."""
+        if self.config.warm_up and self.network.hint_weight is not None:
+            with torch.no_grad():
+                self.network.hint_weight.copy_(torch.as_tensor(tune_hints(self.config)))
 
     def run_batch(self) -> dict[str, Any]:
         """Train on one batch of instances, validate where it is time to, keep everything; returns the figures."""
@@ -158,7 +162,7 @@ class Trainer:
     def _set_learning_rate(self, batch: int) -> None:
         left = 1 - (batch - 1) / self.config.batches if self.config.decay else 1.0
         for group in self.optimiser.param_groups:
-            group["lr"] = self.config.learning_rate * left * group["speed"]
+            group["lr"] = self.config.learning_rate * left
 
     def _instances(self, batch: int) -> tuple[list[Instance], np.random.Generator]:
         """This process's share of the instances of a batch, and its random numbers: functions of seed and batch."""

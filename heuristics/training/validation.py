@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heuristics.dispatching import dispatch
-from heuristics.search import Memory, Search
-from heuristics.tabu import tabu_memory
+from heuristics.search import Search
 from heuristics.training.config import TrainingConfig, parse_size
+from heuristics.training.environment import host_memory
 from l2s_plugin.bounds import lower_bound
 from l2s_plugin.generate import uniform
 from l2s_plugin.instance import Instance
@@ -30,7 +31,7 @@ class Validation:
         self._threads = threads
         self._instances = [uniform(n_jobs, n_machines, FIRST_SEED + k) for k in range(config.validation_instances)]
         self._bounds = [lower_bound(instance) for instance in self._instances]
-        self._starts = [dispatch(instance, config.start).linear_order for instance in self._instances]
+        self._starts = starts(config, self._instances)
 
     def gap(self, weights: Mapping[str, Any]) -> float:
         """Mean percentage above the lower bound that searches with these weights reach."""
@@ -44,7 +45,8 @@ class Validation:
 
     def _search(self, k: int, selector: Any) -> float:
         instance, bound = self._instances[k], self._bounds[k]
-        search = Search(instance, self._config.neighbourhood, selector, self._memory(instance), seed=k)
+        memory = host_memory(self._config.host, instance)
+        search = Search(instance, self._config.neighbourhood, selector, memory, seed=k)
         search.start(self._starts[k])
         while search.step < self._config.validation_steps and search.best_makespan > bound:
             before = search.step
@@ -54,5 +56,7 @@ class Validation:
                 break
         return 100 * (search.best_makespan / max(bound, 1) - 1)
 
-    def _memory(self, instance: Instance) -> Memory:
-        return Memory(tenure=(1, 1)) if self._config.host == "local-search" else tabu_memory(instance, None)
+
+def starts(config: TrainingConfig, instances: Sequence[Instance]) -> list[NDArray[np.int32]]:
+    """The first schedules, as linear orders."""
+    return [dispatch(instance, config.start).linear_order for instance in instances]

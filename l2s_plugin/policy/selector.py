@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.hints import N_HINTS, add_hints
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.policy import HINTS, score_pairs
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.compiled import Scorer
-from l2s_plugin.policy.graph import hints_of
+from l2s_plugin.policy.graph import hints_of, per_duration
 from l2s_plugin.policy.library import find_policy
 from l2s_plugin.registry import Registry
 from l2s_plugin.selectors import CompiledSelector, score_kernel
@@ -24,6 +25,24 @@ from l2s_plugin.selectors import CompiledSelector, score_kernel
 def _score(state, moves, count, parameters, scores):  # type: ignore[no-untyped-def]
     score_pairs(state, moves.u, moves.v, count, parameters, scores)
     add_hints(moves, count, state.makespan[0], parameters[HINTS : HINTS + N_HINTS], scores)
+
+
+@score_kernel
+def _score_by_hints(state, moves, count, parameters, scores):  # type: ignore[no-untyped-def]
+    for row in range(count):
+        scores[row] = 0.0
+    add_hints(moves, count, state.makespan[0], parameters, scores)
+
+
+def hint_rule(weights: ArrayLike) -> CompiledSelector:
+    """The rule that samples moves by the weighted hints alone: what is left of a policy without its network."""
+
+    def parameters(instance: Instance) -> NDArray[np.float32]:
+        own = np.array(weights, np.float32)
+        own[0] *= per_duration(instance.duration)
+        return own
+
+    return CompiledSelector("hints", _score_by_hints, sample=True, forbid_undo=True, parameters=parameters)
 
 
 class L2SSelector:
