@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tomllib
@@ -106,6 +107,8 @@ def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard:
     except KeyboardInterrupt:
         click.echo(f"\nstopped; go on with: l2s train --resume {folder}", err=True)
         raise
+    if int(os.environ.get("RANK", "0")) > 0:
+        return  # of the processes that torchrun started, the first one reports
     rows = RunFolder(folder).metrics()
     curve = _draw_curve(rows, folder)
     report = {

@@ -1,0 +1,151 @@
+"""`l2s train`: one command, a folder that can be resumed, one line about bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integrations.cli.train import TrainingDisplay
+from tests.integrations.command_line import assert_bad_input, run
+
+pytest.importorskip("torch")
+
+CONFIG = """
+batches = 4
+batch-size = 4
+steps = 6
+horizon = 3
+sizes = ["4x3"]
+validation_instances = 2
+validation_steps = 5
+validation_every = 2
+warm_up = 0
+[policy]
+width = 8
+layers = 1
+action_width = 4
+action_layers = 1
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    path = tmp_path / "train.toml"
+    path.write_text(CONFIG)
+    return str(path)
+
+
+def metrics(folder: Path) -> list[dict]:
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+@pytest.mark.parametrize("preset", ["paper", "fast"])
+def test_a_run_leaves_policy_figures_and_picture(preset: str, config: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    result = run("train", "--preset", preset, "--config", config, "--output", str(folder), "--threads", "1")
+    assert result.exit_code == 0, result.stderr
+    assert "trained on 4 batches" in result.stdout
+    assert "batch 1/4, 4x3: improved by" in result.stderr
+    assert result.stderr.count("validation") == 2
+    assert [row["batch"] for row in metrics(folder)] == [1, 2, 3, 4]
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    policy = str(folder / "best.safetensors")
+    listed = json.loads(run("policies", policy, "--json").stdout)["policies"]
+    assert [entry["record"]["training"]["batches"] for entry in listed if entry["source"] == policy] == [4]
+    words = ("--policy", policy, "--method", "local-search", "--neighbourhood", "n5", "--max-steps", "20", "--json")
+    assert json.loads(run("solve", "ft06", *words).stdout)["selector"] == "l2s:best"
+
+
+def test_options_win_over_the_file_and_the_report_is_one_object(config: str, tmp_path: Path) -> None:
+    words = ("--config", config, "--size", "3x3", "--batches", "1", "--seed", "7", "--learning-rate", "0.002", "--json")
+    result = run("train", *words, "--output", str(tmp_path / "run"), "--threads", "1")
+    report = json.loads(result.stdout)
+    assert (report["config"]["sizes"], report["config"]["seed"], report["batches"]) == (["3x3"], 7, 1)
+    assert report["config"]["learning_rate"] == 0.002
+    assert report["config"]["horizon"] == 3
+
+
+def test_a_run_goes_on_with_its_own_configuration(config: str, tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run("train", "--config", config, "--output", str(whole), "--threads", "1")
+    run("train", "--config", config, "--output", str(parts), "--threads", "1", "--batches", "2")
+    result = run("train", "--resume", str(parts), "--batches", "4", "--threads", "1")
+    assert result.exit_code == 0, result.stderr
+    assert metrics(parts) == metrics(whole)
+
+
+def test_ctrl_c_says_how_to_go_on(config: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = ["train", "--config", config, "--output", str(folder), "--threads", "1", "--batches", "100000"]
+    script = [sys.executable, "-c", "from integrations.cli import main; main()", *words]
+    environment = os.environ | {"PYTHONPATH": os.getcwd()}
+    process = subprocess.Popen(script, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    while "batch 1/100000" not in first:  # the line about compilation may come before
+        assert first, "ended early"
+        first = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert f"go on with: l2s train --resume {folder}" in errors
+    assert "Traceback" not in errors
+    resumed = run("train", "--resume", str(folder), "--batches", str(len(metrics(folder)) + 1), "--threads", "1")
+    assert resumed.exit_code == 0, resumed.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give the folder of a new run (--output DIR)"),
+        (["--output", "a", "--resume", "b"], "give the folder of a new run (--output DIR)"),
+        (["--output", "new", "--preset", "papr"], "unknown preset 'papr'"),
+        (["--output", "new", "--size", "10"], "a size is JOBSxMACHINES, such as 10x10, got '10'"),
+        (["--output", "new", "--size", "1x1"], "nothing to choose"),
+        (["--output", "new", "--batches", "0"], "batches must be a whole number, 1 or more, got 0"),
+        (["--output", "new", "--host", "annealing"], "host must be local-search or tabu"),
+        (["--output", "new", "--config", "none.toml"], "cannot read none.toml"),
+        (["--output", "/dev/null/run"], "cannot write to /dev/null/run"),
+        (["--resume", "nowhere"], "nowhere: no training run to resume"),
+        (["--resume", "nowhere", "--preset", "fast"], "--preset is for a new run"),
+    ],
+)
+def test_bad_input_gets_one_line(words: list[str], message: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_bad_input(run("train", *words), message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_file_gets_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    for text, message in (("batches = [", "not TOML"), ("batchs = 3", "unknown training option 'batchs'")):
+        path.write_text(text)
+        assert_bad_input(run("train", "--output", str(tmp_path / "run"), "--config", str(path)), message)
+
+
+def test_time_left_is_shown_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    class Terminal:
+        text = ""
+
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> None:
+            self.text += text
+
+        def flush(self) -> None:
+            pass
+
+    stream = Terminal()
+    display = TrainingDisplay(stream, 100)  # type: ignore[arg-type]
+    for batch in (1, 2):
+        display.show({"batch": batch, "size": "4x4", "improvement": 3.0, "entropy": 1.0, "seconds": 60.0 * batch})
+    assert "98 min left" not in stream.text.split("\r")[1]
+    assert "1 h 38 min left" in stream.text.split("\r")[2]
