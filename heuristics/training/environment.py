@@ -116,9 +116,35 @@ class Environment:
         """Number of moves to choose from (B); where it is 0, the dummy action is all there is."""
         return self._admissible.copy()
 
+    @property
+    def absorbed(self) -> NDArray[np.bool_]:
+        """Which schedules have no moves at all, forbidden ones included (B)."""
+        return self._counts == 0
+
     def schedule(self, b: int) -> Schedule:
         """The current schedule of one trajectory."""
         return Schedule.from_linear_order(self.instances[b], self._states.order[b].astype(np.int32))
+
+    def best_schedule(self, b: int) -> Schedule:
+        """The incumbent of one trajectory."""
+        return Schedule.from_linear_order(self.instances[b], self._records.best_order[b].astype(np.int32))
+
+    def adopt(self, b: int, other: Environment) -> None:
+        """Let trajectory `b` be the first one of another environment, made with the same options for the same size."""
+        if (self._job_pred.shape[1], self._job_end.shape[1]) != (other._job_pred.shape[1], other._job_end.shape[1]):
+            raise L2SError("the trajectories of an environment are all of the same size")
+        for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
+            mine[b] = theirs[0]
+        self.instances[b] = other.instances[0]
+        first = b * self._job_pred.shape[1]
+        self._job_pred[b], self._job_end[b] = other._job_pred[0] + first, other._job_end[0] + first
+
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        """All that differs from trajectory to trajectory, node numbers aside."""
+        return (
+            *self._states, *self._records, *self._moves, self._counts, self._admissible, self._unit, self._per_duration,
+            self.initial_makespans,
+        )  # fmt: skip
 
     def actions(self, b: int) -> list[tuple[int, int]]:
         """The admissible moves (u, v) of one trajectory, in the order in which actions number them."""
