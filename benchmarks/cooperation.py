@@ -11,8 +11,7 @@ Mean gap to the best known makespan, in percent, of
     2 threads, T         `solve(workers=2)`: two populations in one process
     2 workers, T         `cooperate(workers=2)`: two populations in processes of their own
 
-on ta41-45 and swv06-10. Both cores of the machine are busy all the time: single searches run two at
-a time.
+on ta41-45 and swv06-10. Both cores of the machine are busy all the time: single searches run two at a time.
 """
 
 from __future__ import annotations
@@ -85,19 +84,22 @@ def table(runs: Runs) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--time", type=float, default=10, metavar="T", help="seconds")
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="runs of two workers per instance, and twice as many of one"
-    )
+    parser.add_argument("--steps", type=int, metavar="T", help="steps of each worker, instead of seconds")
+    parser.add_argument("--seeds", type=int, default=3, help="runs of two workers, and twice as many of one")
     parser.add_argument("--exchange", type=float, default=1.0, metavar="S", help="seconds between two exchanges")
     parser.add_argument("--instances", nargs="*", help="some of the instances only")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="keep the makespans")
     options = parser.parse_args()
+
+    def budget(workers: int, factor: int) -> l2s.stop.Stop:
+        if options.steps:
+            return l2s.stop.steps(options.steps * workers * factor)
+        return l2s.stop.seconds(options.time * factor)
+
     names = options.instances or list(chain(*GROUPS.values()))
-    runs = measure(names, options.time, options.seeds, options.exchange)
+    runs = measure(names, budget, options.seeds, options.exchange)
     if options.output:
-        write_text(
-            options.output, json.dumps({"time": options.time, "exchange": options.exchange, "runs": runs}) + "\n"
-        )
+        write_text(options.output, json.dumps({"options": vars(options), "runs": runs}, default=str) + "\n")
     rows = table(runs)
     lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
     print("\n".join(f"| {' | '.join(line)} |" for line in lines))
