@@ -95,6 +95,14 @@ def test_the_plan_of_the_workshop_is_a_correct_schedule_and_is_drawn(tmp_path: P
     assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_an_agent_learns_to_do_better_than_a_random_walk(tmp_path: Path) -> None:
+    """The measured instances are not those it learns from."""
+    text = run("gymnasium_agent.py", "6x6", "10", "30", folder=tmp_path)
+    reports = re.findall(r"^(random walk|update 10): mean makespan (\d+\.\d)$", text, re.M)
+    assert [when for when, _ in reports] == ["random walk", "update 10"]
+    assert float(reports[0][1]) > float(reports[1][1])
+
+
 def test_every_script_is_described_and_tested() -> None:
     listed = (EXAMPLES / "README.md").read_text()
     tests = Path(__file__).read_text()
