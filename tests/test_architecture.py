@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("l2s_plugin", "heuristics", "integrations")  # each may import itself and those before it
-HEAVY = ("torch", "torch_geometric", "ortools", "matplotlib", "numba")
+HEAVY = ("torch", "torch_geometric", "ortools", "matplotlib", "numba", "plotly", "jinja2")
 LONGEST_FILE = 400
 
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]

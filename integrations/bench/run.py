@@ -1,14 +1,15 @@
-"""Run cells, here or in several processes, and keep each result as soon as it is there."""
+"""Run cells, here, in several processes or on a cluster, and keep each result as soon as it is there."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
+from heuristics.processes import ProcessPool
+from heuristics.stream import stream
 from integrations.bench.cells import Cell, run_cell
 from integrations.bench.store import Store
 from l2s_plugin.errors import L2SError
@@ -16,12 +17,12 @@ from l2s_plugin.errors import L2SError
 Report = Callable[[int, int, float, dict[str, Any]], None]  # done, all, seconds left, newest row
 
 
-def run(cells: Sequence[Cell], store: Store, processes: int, report: Report) -> bool:
+def run(cells: Sequence[Cell], store: Store, processes: int, report: Report, executor: Executor | None = None) -> bool:
     """Run what the store does not have yet; False when interrupted."""
     missing = [cell for cell in cells if cell.key not in store.rows]
     begin = time.perf_counter()
     try:
-        for done, row in enumerate(_results(missing, processes), 1):
+        for done, row in enumerate(_results(missing, processes, executor), 1):
             if row["stopped_by"] == "interrupt":  # cut short: not a result
                 return False
             store.add(row)
@@ -32,36 +33,15 @@ def run(cells: Sequence[Cell], store: Store, processes: int, report: Report) -> 
     return True
 
 
-def _results(cells: Sequence[Cell], processes: int) -> Iterator[dict[str, Any]]:
-    if processes == 1:
+def _results(cells: Sequence[Cell], processes: int, executor: Executor | None) -> Iterator[dict[str, Any]]:
+    if processes == 1 and executor is None:
         for cell in cells:
-            yield _run(cell)
+            try:
+                yield run_cell(cell)
+            except L2SError as error:
+                raise L2SError(f"{cell.key}: {error}") from None
         return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
-        waiting = iter(cells)
-        running: set[Future[dict[str, Any]]] = set()
-        try:
-            while True:
-                for cell in waiting:
-                    running.add(pool.submit(_run, cell))
-                    if len(running) >= 2 * processes:  # few in the queue: Ctrl-C ends soon
-                        break
-                if not running:
-                    return
-                finished, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _run(cell: Cell) -> dict[str, Any]:
-    try:
-        return run_cell(cell)
-    except L2SError as error:
-        raise L2SError(f"{cell.key}: {error}") from None
-
-
-def _one_thread() -> None:
-    """Runs side by side share the cores: each keeps to one."""
-    os.environ["OMP_NUM_THREADS"] = "1"
+    for outcome in stream(run_cell, cells, executor or partial(ProcessPool, processes)):
+        if outcome.error is not None:
+            raise L2SError(f"{outcome.task.key}: {outcome.error}")
+        yield outcome.value

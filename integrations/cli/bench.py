@@ -6,6 +6,7 @@ import itertools
 import json
 import shlex
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.files import write_text
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from integrations.bench.cells import Configuration
     from integrations.bench.curves import By
     from integrations.bench.report import Row
@@ -37,6 +40,7 @@ QUICK_STEPS = "500,5000"
 @click.option("--population", type=click.IntRange(1), help="For tabu: 1 follows a single trajectory.")
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Runs per instance, seeds 1 to N.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Runs side by side, a core each.")
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask cluster instead.")
 @click.option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Keep results; run again to resume.")
 @click.option("--report", "report_file", metavar="FILE.html", help="Tables and curves as a page that opens offline.")
 @click.option("--quick", is_flag=True, help="A meaningful table in about a minute.")
@@ -53,6 +57,7 @@ def bench(
     population: int | None,
     seeds: int,
     workers: int,
+    scheduler: str | None,
     output: Path | None,
     report_file: str | None,
     quick: bool,
@@ -96,7 +101,8 @@ def bench(
     ]
     store = Store(output)
     _check_outputs(output, report_file)
-    finished = run(cells, store, workers, _progress)
+    with _cluster(scheduler) as executor:
+        finished = run(cells, store, workers, _progress, executor)
     rows = [store.rows[cell.key] for cell in cells if cell.key in store.rows]
     table = report.by_group(report.summarise(rows, milestones) + report.published(chosen), chosen)
     outcome = {"command": sys.argv[1:], "finished": finished, "table": table, "cells": rows}
@@ -117,6 +123,14 @@ def bench(
             click.echo(f"wrote {files}", err=True)
     if not finished:
         click.echo("interrupted; run the same command again to resume" if output else "interrupted", err=True)
+
+
+def _cluster(address: str | None) -> AbstractContextManager[Executor | None]:
+    if address is None:
+        return nullcontext()
+    from integrations.cluster import executor_for
+
+    return executor_for(address)
 
 
 def _milestones(text: str | None) -> list[int]:

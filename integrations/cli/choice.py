@@ -26,6 +26,8 @@ def choose(instance: Instance, request: Request) -> Choice:
     """The method asked for, or else search and CP-SAT side by side, or the search alone where that is better."""
     if request.method is not None:
         return Choice(request.method, request.workers)
+    if request.scheduler is not None:
+        return Choice("tabu", request.workers, "a population on every worker of the cluster")
     if request.max_steps is not None or request.no_improvement is not None:
         return Choice("tabu", request.workers, "a limit in steps makes it repeatable")
     if any((request.selector, request.policy, request.neighbourhood, request.population, request.gear)):

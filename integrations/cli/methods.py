@@ -28,6 +28,7 @@ class Settings:
     population: int | None = None
     gear: str | None = None
     forbid_undo: bool | None = None
+    scheduler: str | None = None
     listener: Listener | None = None
 
     def given(self, *names: str) -> dict[str, Any]:
@@ -39,12 +40,23 @@ _TRAJECTORY = ("stop", "seed", "initial", "selector", "neighbourhood", "listener
 
 
 def tabu(instance: Instance, settings: Settings) -> Result:
-    """A population of trajectories, or a single one."""
+    """A population of trajectories, or a single one; on a cluster, a population on every worker."""
     from heuristics import solve, tabu_search
 
+    if settings.scheduler is not None:
+        return _on_cluster(instance, settings, settings.scheduler)
     if settings.population == 1:
         return tabu_search(instance, **settings.given(*_TRAJECTORY, "gear"))
     return solve(instance, **settings.given(*_TRAJECTORY, "workers", "population", "gear"))
+
+
+def _on_cluster(instance: Instance, settings: Settings, address: str) -> Result:
+    from heuristics import cooperate
+    from integrations.cluster import executor_for
+
+    with executor_for(address) as executor:
+        options = {"workers": executor.workers} | settings.given(*_TRAJECTORY, "workers", "population", "gear")
+        return cooperate(instance, executor=executor, **options)
 
 
 def local_search(instance: Instance, settings: Settings) -> Result:
@@ -107,7 +119,7 @@ _LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})
 _SEARCH = _LIMITS | {"init", "warm_start", "selector", "policy", "neighbourhood", "gear"}
 
 METHODS = {
-    "tabu": Method(tabu, _SEARCH | {"workers", "population"}),
+    "tabu": Method(tabu, _SEARCH | {"workers", "population", "scheduler"}),
     "local-search": Method(local_search, _SEARCH | {"forbid_undo"}),
     "cp-sat": Method(cp_sat, frozenset({"time_limit", "target", "init", "warm_start", "workers"}), repeatable=False),
     "hybrid": Method(hybrid, _SEARCH | {"workers", "population"}, repeatable=False),

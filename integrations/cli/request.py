@@ -36,6 +36,7 @@ class Request:
     population: int | None
     gear: str | None
     forbid_undo: bool | None
+    scheduler: str | None
     seed: int
     output: str | None
     gantt: str | None

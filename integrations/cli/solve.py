@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     default=None,
     help="Whether the last move may be undone at once (local-search); as the selector likes it unless given.",
 )
+@click.option("--scheduler", metavar="ADDRESS", help="Search on the workers of this dask cluster (tabu).")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
 @click.option("--output", metavar="SCHEDULE.json", shell_complete=files, help="Write the schedule; - prints it.")
 @click.option("--gantt", metavar="FILE.png|svg", shell_complete=files, help="Draw the schedule.")
@@ -157,6 +158,7 @@ def run(problem: Problem, request: Request, choice: Choice, stop: Stop, label: s
             population=request.population,
             gear=request.gear,
             forbid_undo=request.forbid_undo,
+            scheduler=request.scheduler,
             listener=listener,
         )
         return METHODS[choice.method].run(problem.instance, settings)

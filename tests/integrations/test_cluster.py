@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from heuristics import Configuration, cooperate, portfolio, tabu_search
 from integrations.cluster import executor_for
 from l2s_plugin.errors import L2SError, MissingExtraError
 from tests import tasks
+from tests.integrations import command_line
 
 ROOT = Path(__file__).parents[2]
 STOP = l2s.stop.steps(100)
@@ -137,3 +139,25 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'l2s-plugin\[dask\]'"):
         executor_for("tcp://127.0.0.1:8786")
+
+
+def test_the_command_line_runs_on_a_cluster(cluster):
+    """The same rows as here, and the result of the same cooperation in Python."""
+    words = ("bench", "ft06", "la01", "--steps", "50", "--seeds", "2", "--json")
+    here, there = (
+        json.loads(command_line.run(*words, *more).stdout) for more in ((), ("--scheduler", cluster.address))
+    )
+    makespans = [{cell["key"]: cell["makespan"] for cell in report["cells"]} for report in (here, there)]
+    assert makespans[0] == makespans[1]
+    assert len(makespans[0]) == 4
+    (data,) = command_line.reports("la16", "--scheduler", cluster.address, "--max-steps", "4000", "--seed", "3")
+    with executor_for(cluster.address) as executor:
+        expected = cooperate(l2s.load("la16"), l2s.stop.steps(4000), seed=3, workers=2, executor=executor)
+    assert (data["makespan"], data["steps"], data["workers"]) == (expected.makespan, expected.steps, 2)
+
+
+def test_a_scheduler_is_for_the_search_only(cluster):
+    command_line.assert_bad_input(
+        command_line.solve("ft06", "--method", "cp-sat", "--scheduler", cluster.address),
+        "--scheduler does not go with --method cp-sat",
+    )
