@@ -18,7 +18,7 @@ from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.loader import load
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph import Graph, node_features
+from l2s_plugin.policy.graph import Graph, GraphBatch, node_features
 
 Observation = dict[str, NDArray[Any]]
 
@@ -84,38 +84,41 @@ class Episodes:
     def _checked(self, actions: ArrayLike) -> NDArray[np.integer[Any]]:
         chosen, count = np.asarray(actions), self.action_space.n
         if chosen.shape != self.over.shape or not np.issubdtype(chosen.dtype, np.integer):
-            raise L2SError(f"expected {len(self.over)} actions as whole numbers, got {actions!r}")
+            raise L2SError(f"expected {len(self.over)} actions as whole numbers, got {_in_one_line(actions)}")
         if ((chosen < 0) | (chosen >= count)).any():
-            raise L2SError(f"an action is a number from 0 to {count - 1}, got {actions!r}")
+            raise L2SError(f"an action is a number from 0 to {count - 1}, got {_in_one_line(actions)}")
         return chosen
 
     def observe(self) -> Observation:
         """All trajectories; see `JobShopImprovementEnv`. Has to be called between two steps."""
         graphs = self.environment.observe()
-        count, capacity = self._numbers.shape
         first_node = graphs.offset[:-1, None]
-        moves, hints = np.zeros((count, capacity, 2), np.int64), np.zeros((count, capacity, N_HINTS), np.float32)
-        # the most promising first, trajectory by trajectory
-        order = np.lexsort((-graphs.hints[:, 0], graphs.move_graph))
-        b = graphs.move_graph
-        n_moves = self.environment.n_actions
-        first_move = np.cumsum(n_moves) - n_moves
-        action = np.arange(len(order)) - first_move[b]
-        order, b, action = (column[action < capacity] for column in (order, b, action))
-        nodes = np.column_stack((graphs.u, graphs.v))[order]
-        moves[b, action] = nodes - first_node[b]
-        hints[b, action] = graphs.hints[order]
-        self._numbers.fill(DUMMY)
-        self._numbers[b, action] = order - first_move[b]
+        moves, hints = self._offer(graphs)
         return {
-            "features": graphs.features.reshape(count, -1, 3),
-            "job_pred": graphs.job_pred.reshape(count, -1) - first_node,
-            "machine_pred": graphs.machine_pred.reshape(count, -1) - first_node,
-            "job_end": graphs.job_end.reshape(count, -1) - first_node,
+            "features": graphs.features.reshape(len(first_node), -1, 3),
+            "job_pred": graphs.job_pred.reshape(len(first_node), -1) - first_node,
+            "machine_pred": graphs.machine_pred.reshape(len(first_node), -1) - first_node,
+            "job_end": graphs.job_end.reshape(len(first_node), -1) - first_node,
             "moves": moves,
             "hints": hints,
             "action_mask": self._mask(),
         }
+
+    def _offer(self, graphs: GraphBatch) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Number the moves of every trajectory, the most promising first; nodes and hints of each action."""
+        shape = self._numbers.shape
+        moves, hints = np.zeros((*shape, 2), np.int64), np.zeros((*shape, N_HINTS), np.float32)
+        b = graphs.move_graph
+        order = np.lexsort((-graphs.hints[:, 0], b))  # stays within each trajectory
+        n_moves = self.environment.n_actions
+        first_move = np.cumsum(n_moves) - n_moves
+        action = np.arange(len(order)) - first_move[b]
+        b, order, action = (column[action < shape[1]] for column in (b, order, action))
+        moves[b, action] = np.column_stack((graphs.u, graphs.v))[order] - graphs.offset[b, None]
+        hints[b, action] = graphs.hints[order]
+        self._numbers.fill(DUMMY)
+        self._numbers[b, action] = order - first_move[b]
+        return moves, hints
 
     def info(self) -> dict[str, NDArray[Any]]:
         """What is known about all trajectories beside the observation."""
@@ -153,6 +156,10 @@ def observation_space(n_jobs: int, duration: NDArray[Any], features: str, capaci
             "action_mask": spaces.MultiBinary(capacity),
         }
     )
+
+
+def _in_one_line(value: Any) -> str:
+    return " ".join(repr(value).split())
 
 
 def _loaded(instance: Any) -> Instance:

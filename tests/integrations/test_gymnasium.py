@@ -310,6 +310,10 @@ def test_wrong_calls_are_told_in_one_line():
         envs.reset(seed=[1, 2])
     with pytest.raises(L2SError, match="expected 3 actions"):
         envs.step([0, 0])
+    many = JobShopImprovementVectorEnv(100, size="3x3")
+    with pytest.raises(L2SError, match="from 0 to 8") as caught:
+        many.step(np.full(100, 9))
+    assert "\n" not in str(caught.value)
 
 
 def test_trajectories_of_another_size_are_not_adopted():
