@@ -13,8 +13,13 @@ from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.policy.config import PolicyConfig
 
 _MOST_OPERATIONS = 10_000  # of an instance to train on
-_CHOICES = {"host": HOSTS, "reward": REWARDS, "baseline": ("returns", "critic")}
-_COUNTS = ("batches", "batch_size", "steps", "horizon", "validation_instances", "validation_steps", "validation_every")
+_CHOICES = {
+    "algorithm": ("reinforce", "look-ahead"), "host": HOSTS, "reward": REWARDS, "baseline": ("returns", "critic"),
+}  # fmt: skip
+_COUNTS = (
+    "batches", "batch_size", "steps", "horizon", "look_ahead", "look_ahead_repeats", "validation_instances",
+    "validation_steps", "validation_every",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,12 @@ class TrainingConfig:
         Of Adam. The paper keeps it constant; with `decay` it falls linearly to zero over the run.
     decay
         See `learning_rate`.
+    algorithm
+        `"reinforce"`: n-step REINFORCE (paper, algorithm 1). `"look-ahead"`: the network learns to foresee what short
+        searches after each move would find (see `look_ahead.py`); for policies with hints, on top of which it is added.
+    look_ahead, look_ahead_repeats, look_ahead_scale
+        Steps of those searches, how many there are for each move, and by what their outcome, in mean durations, is
+        multiplied to become a score.
     reward
         `"incumbent"` (paper, eq. 1) or `"decrement"`; see `Environment`.
     discount
@@ -68,6 +79,10 @@ class TrainingConfig:
     horizon: int = 10
     learning_rate: float = 5e-5
     decay: bool = False
+    algorithm: str = "reinforce"
+    look_ahead: int = 20
+    look_ahead_repeats: int = 4
+    look_ahead_scale: float = 10.0
     reward: str = "incumbent"
     discount: float = 1.0
     baseline: str = "returns"
@@ -99,7 +114,7 @@ class TrainingConfig:
                 raise L2SError(f"{name} must be {' or '.join(choices)}, got {getattr(self, name)!r}")
         for name, least, most in (
             ("learning_rate", 0, 1), ("discount", 0, 1), ("trace", 0, 1), ("entropy", 0, 100),
-            ("largest_gradient", 0, math.inf),
+            ("largest_gradient", 0, math.inf), ("look_ahead_scale", 0, math.inf),
         ):  # fmt: skip
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
@@ -108,6 +123,8 @@ class TrainingConfig:
             raise L2SError(f"warm_up must be a whole number, 0 or more, got {self.warm_up!r}")
         if self.warm_up and not self.policy.hints:
             raise L2SError("warm_up looks for weights of the hints, and this policy has none")
+        if self.algorithm == "look-ahead" and not self.policy.hints:
+            raise L2SError("the algorithm look-ahead needs a policy with hints, whose rule it looks ahead with")
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:

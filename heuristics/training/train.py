@@ -20,13 +20,14 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.generate import uniform
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import save_policy
+from l2s_plugin.policy.graph import GraphBatch
 from l2s_plugin.policy.trainable import TrainableNetwork
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip
 from torch import Tensor, nn  # isort: skip
 
-from heuristics.training.reinforce import Stretch, sample, stretch_loss
+from heuristics.training.reinforce import Stretch, centred, sample, stretch_loss
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -106,6 +107,8 @@ class Trainer:
         self.critic = nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":
             self.critic.requires_grad_(requires_grad=False)
+        if config.warm_up and self.network.hint_weight is not None:  # found before the first batch, and kept
+            self.network.hint_weight.requires_grad = False
         everything = (*self.network.parameters(), *self.critic.parameters())
         self.parameters = [parameter for parameter in everything if parameter.requires_grad]
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
@@ -129,8 +132,9 @@ class Trainer:
             instances, config.host, config.neighbourhood, config.policy.features, config.reward, config.start, seed
         )
         rows = []
+        stretch = self._stretch if config.algorithm == "reinforce" else self._foresee
         for _ in range(config.steps // config.horizon):
-            loss, figures = self._stretch(environment, rng)
+            loss, figures = stretch(environment, rng)
             self._update(loss, batch)
             rows.append(figures)
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
@@ -177,9 +181,7 @@ class Trainer:
         """Make n moves; returns their loss."""
         stretch, with_critic = Stretch(), self.config.baseline == "critic"
         for _ in range(self.config.horizon):
-            scores, graphs = self.network.scores_and_embedding(environment.observe())
-            if not torch.isfinite(scores).all():
-                raise self._failure("scores")
+            scores, graphs = self._scores(environment.observe())
             moves = sample(scores, environment.n_actions, rng)
             values = self.critic(graphs).squeeze(1) if with_critic else None
             stretch.add(moves, environment.step(moves.actions), values)
@@ -188,6 +190,34 @@ class Trainer:
             with torch.no_grad(), _frozen_statistics(self.network):
                 last = self.critic(self.network.scores_and_embedding(environment.observe())[1]).squeeze(1)
         return stretch_loss(stretch, last, self.config)
+
+    def _foresee(self, environment: Environment, rng: np.random.Generator) -> tuple[Tensor, dict[str, Any]]:
+        """Make n moves; the loss is how far the network is from foreseeing what each move is worth."""
+        config, rule = self.config, self.network.hint_weight
+        assert rule is not None
+        losses, spreads, entropies = [], [], []
+        for _ in range(config.horizon):
+            graphs = environment.observe()
+            scores = self._scores(graphs)[0]
+            moves = sample(scores.detach(), environment.n_actions, rng)
+            worth = environment.look_ahead(rule.tolist(), config.look_ahead, config.look_ahead_repeats)
+            own = scores - torch.as_tensor(graphs.hints).to(scores) @ rule.detach()
+            target = config.look_ahead_scale * torch.as_tensor(worth).to(scores)
+            losses.append(
+                (centred(own, environment.n_actions) - centred(target, environment.n_actions)).square().mean()
+            )
+            spreads.append(centred(target, environment.n_actions).square().mean())
+            entropies.append(moves.entropy.mean())
+            environment.step(moves.actions)
+        loss, spread = torch.stack(losses).mean(), torch.stack(spreads).mean()
+        explained = 1 - float(loss.detach()) / max(float(spread), 1e-9)
+        return loss / spread.clamp(min=1e-9), {"explained": explained, "entropy": float(torch.stack(entropies).mean())}
+
+    def _scores(self, graphs: GraphBatch) -> tuple[Tensor, Tensor]:
+        scores, embedding = self.network.scores_and_embedding(graphs)
+        if not torch.isfinite(scores).all():
+            raise self._failure("scores")
+        return scores, embedding
 
     def _update(self, loss: Tensor, batch: int) -> None:
         self.optimiser.zero_grad()

@@ -43,7 +43,10 @@ CRITIC = TrainingConfig(
     host="tabu",
     policy=PolicyConfig.from_dict(SMALL.to_dict() | {"hints": True, "features": "scaled"}),
 )
-CONFIGS = pytest.mark.parametrize("config", [PAPER, CRITIC], ids=["paper", "critic"])
+TAUGHT = CRITIC.with_changes(
+    {"algorithm": "look-ahead", "look_ahead": 3, "look_ahead_repeats": 1, "warm_up": 1, "host": "local-search"}
+)
+CONFIGS = pytest.mark.parametrize("config", [PAPER, CRITIC, TAUGHT], ids=["paper", "critic", "look-ahead"])
 
 
 def figures(folder: Path) -> list[dict[str, Any]]:
@@ -286,6 +289,9 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"policy": {"widht": 8}}, "unknown architecture key 'widht'.*width"),
         ({"policy": 3}, "policy must be a table"),
         ({"seed": -1}, "seed must be a whole number"),
+        ({"warm_up": 3}, "weights of the hints, and this policy has none"),
+        ({"algorithm": "look-ahead"}, "needs a policy with hints"),
+        ({"algorithm": "ppo"}, "algorithm must be reinforce or look-ahead, got 'ppo'"),
     ],
 )
 def test_impossible_configurations_are_told(changes: dict[str, Any], words: str) -> None:
