@@ -11,7 +11,7 @@ import numpy as np
 from heuristics.monitor import Listener, Monitor
 from heuristics.population import PATIENCE, Island, Member
 from heuristics.result import Result
-from heuristics.solver import exchange, settle
+from heuristics.solver import exchange, settle, steps_per_round
 from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
 from integrations.cp_sat.assistant import Assistant
@@ -85,7 +85,7 @@ def hybrid(
         crews = Crews(islands, monitor, pool)
         try:
             while not monitor.should_stop(crews.steps):
-                crews.evolve(workers - assistant.cores(crews.slow))
+                crews.evolve(workers - assistant.cores(bool(crews.slow)))
                 _meet(islands, incumbent, crews.steps)
         finally:
             assistant.dismiss()
@@ -97,42 +97,56 @@ def hybrid(
 class Crews:
     """Lets as many islands search as there are cores for them; those that are behind come first.
 
-    `slow` says whether the search takes so few steps that CP-SAT makes more of the time.
+    While CP-SAT has no turn, rounds and exchanges are those of `heuristics.solve`, and so are the trajectories. `slow`
+    says whether the search takes so few steps that CP-SAT makes more of the time; rounds are then as long as a turn can
+    wait.
     """
 
     def __init__(self, islands: list[Island], monitor: Monitor, pool: ThreadPoolExecutor) -> None:
         self._islands = islands
         self._monitor = monitor
         self._pool = pool
-        self._per_round = 1  # a learned selector may take a second per step
+        self._per_round = steps_per_round(islands[0].search, monitor.stop)
+        self._slow_round = 1  # a learned selector may take a second per step
         self.steps = 0
-        self.slow = False
+        self.slow: bool | None = None  # not known before the first round
 
     def evolve(self, count: int) -> None:
         """One round on `count` cores."""
         if count == 0 or all(island.barren for island in self._islands):
             time.sleep(_PAUSE)
             return
-        per_round, stop = self._per_round, self._monitor.stop
-        if stop.steps is not None:
-            per_round = min(per_round, -(-(stop.steps - self.steps) // count))
-        if stop.no_improvement is not None:
-            per_round = max(1, min(per_round, stop.no_improvement))
         begin = time.perf_counter()
         crew = sorted(self._islands, key=lambda island: island.search.step)[:count]
+        before = self.steps
         run = [
-            self._pool.submit(island.evolve, self._monitor, island.search.step + per_round, len(self._islands))
+            self._pool.submit(island.evolve, self._monitor, self._until(island, count), len(self._islands))
             for island in crew
         ]
         for future in run:
             future.result()
-        elapsed = max(time.perf_counter() - begin, 1e-6)
-        if elapsed > _ROUND / 3:
-            self.slow = per_round / elapsed * self._monitor.instance.n_operations < _SLOW
-        faster = min(4.0, _ROUND / elapsed)
-        self._per_round = max(1, min(int(faster * self._per_round), _MOST_STEPS))
         self.steps = sum(island.search.step for island in self._islands)
-        exchange(self._islands)
+        if self.slow is not False:
+            self._measure((self.steps - before) / count, max(time.perf_counter() - begin, 1e-6))
+        if all(island.search.step % self._per_round == 0 for island in crew) or self.slow:
+            exchange(self._islands)
+
+    def _until(self, island: Island, count: int) -> int:
+        """Where the round of an island ends."""
+        step, stop = island.search.step, self._monitor.stop
+        if self.slow is False:
+            until = (step // self._per_round + 1) * self._per_round
+        else:
+            until = step + min(self._slow_round, self._per_round)
+        if stop.steps is not None:
+            until = min(until, step - (-(stop.steps - self.steps) // count))
+        return until
+
+    def _measure(self, steps: float, seconds: float) -> None:
+        """Find out how fast the search is, and how many steps make a round if it is slow."""
+        if seconds > _ROUND / 3 or steps >= self._per_round:
+            self.slow = steps / seconds * self._monitor.instance.n_operations < _SLOW
+        self._slow_round = max(1, min(int(min(4.0, _ROUND / seconds) * self._slow_round), _MOST_STEPS))
 
 
 def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
