@@ -28,7 +28,10 @@ class ClusterExecutor(Executor):
     @property
     def workers(self) -> int:
         """Threads of all workers together: how many searches run at once."""
-        return sum(self.client.ncores().values())
+        threads = sum(self.client.ncores().values())
+        if not threads:
+            raise L2SError(f"the dask cluster at {self.client.scheduler.address} has no workers")
+        return threads
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         try:

@@ -119,6 +119,15 @@ def test_a_lost_scheduler_fails_what_is_left_in_one_line(cluster):
     assert all(run.error and "\n" not in run.error for run in runs.failures)
 
 
+def test_a_cluster_without_workers_says_so(tmp_path):
+    cluster = Cluster(tmp_path)
+    try:
+        with executor_for(cluster.address) as executor, pytest.raises(L2SError, match="has no workers"):
+            assert executor.workers
+    finally:
+        cluster.stop()
+
+
 def test_an_address_where_nobody_answers_is_named_in_one_line():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
