@@ -47,6 +47,7 @@ def _copy_memory(source, target):
         target.forbidden[i] = source.forbidden[i]
     target.counters[STEP] = source.counters[STEP]
     target.counters[BEST] = source.counters[BEST]
+    target.counters[EVENTS] = 0
 
 
 @kernel

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from l2s_plugin.errors import PolicyError
-from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.policy.config import PolicyConfig
 
 Shape = tuple[int, ...]
 
 N_FEATURES = 3
+N_HINTS = 4  # that of `l2s_plugin.kernels.hints`, which would load numba for a listing
 _NAMED = 3  # how many wrong tensors a message names
 
 
