@@ -2,20 +2,16 @@
 
     python examples/learned_selector.py [INSTANCE] [STEPS] [POLICY]
 
-POLICY is the name of an installed policy or a file. The one used unless you give another has random weights: it shows
-how a policy is used, not what one can do.
+POLICY is the name of an installed policy or a file; `l2s` comes with this package.
 """
 
 import sys
-from pathlib import Path
 
 import l2s_plugin as l2s
 from heuristics import tabu_search
 
-UNTRAINED = Path(__file__).parent / "policy-package" / "two_policies" / "first.safetensors"
 
-
-def main(name: str = "la16", steps: str = "1000", policy: str = str(UNTRAINED)) -> None:
+def main(name: str = "la16", steps: str = "1000", policy: str = "l2s") -> None:
     instance = l2s.load(name)
     for selector in ("estimate", "random", f"l2s:{policy}"):
         result = tabu_search(instance, selector, neighbourhood="n5", stop=l2s.stop.steps(int(steps)), seed=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from l2s_plugin.hookspecs import hookimpl
-from l2s_plugin.specs import InstanceFormatSpec, NeighbourhoodSpec, SelectorSpec
+from l2s_plugin.specs import InstanceFormatSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
 
 
 @hookimpl
@@ -47,3 +47,8 @@ def l2s_selectors() -> list[SelectorSpec]:
         SelectorSpec("l2s", "l2s_plugin.policy.selector:create", "sample as a policy says; l2s:NAME|FILE names it"),
         SelectorSpec("l2s-greedy", "l2s_plugin.policy.selector:create_greedy", "the move a policy likes best"),
     ]
+
+
+@hookimpl
+def l2s_policies() -> list[PolicySpec]:
+    return [PolicySpec("l2s", "l2s_plugin.policy.shipped:L2S", "small, with hints, for n5 moves on a CPU; the default")]

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from integrations.cli import l2s
+from l2s_plugin.builtin import l2s_policies
 from l2s_plugin.loader import load
 from l2s_plugin.registry import default_registry
 from tests.policies import TINY, write_random_policy
@@ -82,7 +83,7 @@ def test_installed_policies_and_files_are_listed_each_with_its_failure(installed
     listing = installed("policies", str(file), str(text), "--json")
     assert listing.returncode == 1  # one of the files given is of no use
     entries = {entry["name"]: entry for entry in json.loads(listing.stdout)["policies"]}
-    assert list(entries) == ["example-random", "example-forgotten", "mine", "notes"]
+    assert list(entries) == [*shipped(), "example-random", "example-forgotten", "mine", "notes"]
     assert entries["example-random"]["record"] == {"note": "random weights, not trained", "seed": 2023}
     assert entries["example-random"]["architecture"] == TINY.to_dict()
     assert entries["example-random"]["error"] is None
@@ -100,9 +101,30 @@ def test_installed_policies_and_files_are_listed_each_with_its_failure(installed
     assert "parameters      888" in listing.stdout
 
 
-def test_listing_without_policies(without):
-    assert "No policy is installed" in without("policies").stdout
-    assert json.loads(without("policies", "--json").stdout) == {"policies": []}
+def shipped() -> list[str]:
+    return [spec.name for spec in l2s_policies()]
+
+
+def test_the_shipped_policies_are_listed_with_their_records(without):
+    listed = json.loads(without("policies", "--json").stdout)["policies"]
+    assert [entry["name"] for entry in listed] == shipped()
+    for entry in listed:
+        assert entry["error"] is None
+        assert Path(entry["source"]).stat().st_size < 2_000_000
+        assert entry["record"]["training"]["sizes"]
+        assert entry["host"] == {"method": "local-search", "neighbourhood": "n5"}
+
+
+def test_listing_without_policies(monkeypatch):
+    monkeypatch.setattr("l2s_plugin.policy.library.installed_policies", lambda registry=None: iter(()))
+    run = CliRunner().invoke(l2s, ["policies"], prog_name="l2s")
+    assert "No policy is installed" in run.stdout
+
+
+def test_a_learned_selector_alone_means_the_policy_this_project_ships(installed, without):
+    words = ("solve", "ft06", "--selector", "l2s", "--max-steps", "5", "--json")
+    assert json.loads(without(*words).stdout)["selector"] == "l2s:l2s"
+    assert json.loads(installed(*words).stdout)["selector"] == "l2s:l2s"
 
 
 def test_listing_imports_no_torch(site, file):
@@ -167,12 +189,9 @@ def test_the_command_line_forbids_the_undo_for_a_learned_selector(without, file)
 
 
 def test_refusals_are_one_line(installed, without, file, tmp_path):
-    line = line_of(without("solve", "ft06", "--selector", "l2s", "--max-steps", "5"))
-    assert line.startswith("Error: no policy is installed, and none was given; give one with --policy NAME|FILE")
     assert "unknown policy 'example-rando'; did you mean example-random" in line_of(
         installed("solve", "ft06", "--policy", "example-rando", "--max-steps", "5")
     )
-    assert "several policies are installed" in line_of(installed("solve", "ft06", "--selector", "l2s"))
     assert "--policy goes with the selectors l2s and l2s-greedy" in line_of(
         without("solve", "ft06", "--selector", "greedy", "--policy", str(file))
     )
