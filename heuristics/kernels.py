@@ -26,7 +26,7 @@ class Rules(NamedTuple):
     aspiration: bool  # allow a forbidden move that promises a new incumbent
     wait: bool  # when every move is forbidden, let a step pass; otherwise take the one that is free first
     exact: bool  # rate moves by exact makespans, not estimates
-    cutoff: bool  # give up estimates that cannot be the smallest
+    cutoff: int  # give up estimates that exceed the smallest by more than this
     sample: bool  # sample from softmax(scores), not the best
     temperature: float  # > 0: simulated annealing; a worse schedule is accepted with this temperature, ...
     cooling: float  # ... multiplied by this after each step
@@ -35,7 +35,7 @@ class Rules(NamedTuple):
 class Record(NamedTuple):
     """What the loop remembers: memory, incumbent, counters."""
 
-    forbidden: NDArray[np.int64]  # hash table: arc -> first step at which it may come back
+    forbidden: NDArray[np.int64]  # hash table: arc -> first step at which it may come back, and how often it went
     best_order: NDArray[np.uint32]
     counters: NDArray[np.int64]
     events: NDArray[np.int64]  # rows (step, makespan), one per new incumbent
@@ -46,6 +46,10 @@ class Record(NamedTuple):
 
 # places in Record.counters
 STEP, BEST, BEST_STEP, EVENTS, STORED, RESTARTED, CULPRIT = range(7)
+
+# an entry of Record.forbidden holds a step, and above it how often the arc was reversed
+_STEP_BITS = 44
+_STEP_MASK = (1 << _STEP_BITS) - 1
 
 # why the loop returned
 BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE = range(8)
@@ -60,20 +64,38 @@ def _slot(forbidden, a, b):
 
 
 @kernel
-def forbidden_until(state, forbidden, u, v, forward):
-    """The first step at which the move is free: it may bring back arcs that were reversed a short while ago."""
+def _entry(state, forbidden, u, v, forward):
+    """The first step at which the move is free, for it may bring back arcs that were reversed a short while ago; and
+    how often they were reversed, the most for one of them."""
     until = np.int64(0)
+    reversals = np.int64(0)
     if forward:
         x = v
         while x != u:
-            until = max(until, forbidden[_slot(forbidden, x, u)])
+            entry = forbidden[_slot(forbidden, x, u)]
+            until = max(until, entry & _STEP_MASK)
+            reversals = max(reversals, entry >> _STEP_BITS)
             x = state.machine_pred[x]
     else:
         x = u
         while x != v:
-            until = max(until, forbidden[_slot(forbidden, v, x)])
+            entry = forbidden[_slot(forbidden, v, x)]
+            until = max(until, entry & _STEP_MASK)
+            reversals = max(reversals, entry >> _STEP_BITS)
             x = state.machine_succ[x]
-    return until
+    return until, reversals
+
+
+@kernel
+def forbidden_until(state, forbidden, u, v, forward):
+    """The first step at which the move is free."""
+    return _entry(state, forbidden, u, v, forward)[0]
+
+
+@kernel
+def _note_reversal(forbidden, a, b, until):
+    slot = _slot(forbidden, a, b)
+    forbidden[slot] = (((forbidden[slot] >> _STEP_BITS) + 1) << _STEP_BITS) | until
 
 
 @kernel
@@ -82,12 +104,12 @@ def forbid_return(state, forbidden, u, v, forward, until):
     if forward:
         x = v
         while x != u:
-            forbidden[_slot(forbidden, u, x)] = until
+            _note_reversal(forbidden, u, x, until)
             x = state.machine_pred[x]
     else:
         x = u
         while x != v:
-            forbidden[_slot(forbidden, x, v)] = until
+            _note_reversal(forbidden, x, v, until)
             x = state.machine_succ[x]
 
 
@@ -104,20 +126,24 @@ def rate(state, moves, count, record, rules):
     if not 0 <= count <= moves.u.shape[0]:
         return -1
     step, best = record.counters[STEP], record.counters[BEST]
+    state.progress[0] = step
+    state.progress[1] = best
+    state.progress[2] = record.counters[BEST_STEP]
     admissible = 0
     smallest = np.int64(NO_LIMIT)
     for row in range(count):
         u, v, forward = moves.u[row], moves.v[row], moves.forward[row]
         if not is_move(state, u, v):
             return -1 - row
-        until = forbidden_until(state, record.forbidden, u, v, forward)
+        until, reversals = _entry(state, record.forbidden, u, v, forward)
         moves.idle[row] = min(step - until, NEVER) if until > 0 else NEVER
+        moves.returns[row] = reversals
         if rules.exact:
             value = exact_value(state, u, v, forward)
             if value < 0:
                 return -1 - row
         else:
-            value = estimate(state, u, v, forward, smallest if rules.cutoff else NO_LIMIT)
+            value = estimate(state, u, v, forward, min(smallest + rules.cutoff, NO_LIMIT))
         moves.value[row] = value
         moves.admissible[row] = until <= step or (rules.aspiration and value < best)
         if moves.admissible[row]:
@@ -187,6 +213,7 @@ def note_incumbent(state, record):
         counters[EVENTS] += 1
         for i in range(state.order.shape[0]):
             record.best_order[i] = state.order[i]
+            state.best_position[state.order[i]] = i
 
 
 @kernel
@@ -247,6 +274,7 @@ def take(state, moves, row, record, rules):
             forbid_return(state, record.forbidden, u, v, forward, counters[STEP] + 1 + tenure)
         if not apply(state, u, v, forward):
             return False
+        state.moved[u] = state.moved[v] = counters[STEP]
     counters[STEP] += 1
     note_incumbent(state, record)
     store_recent(state, record)

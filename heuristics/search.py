@@ -18,8 +18,8 @@ from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import Moves, new_moves
-from l2s_plugin.kernels.state import State, new_state, set_order
+from l2s_plugin.kernels.moves import NO_LIMIT, Moves, new_moves
+from l2s_plugin.kernels.state import LONG_AGO, State, new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.registry import Registry, default_registry
@@ -57,16 +57,19 @@ class Memory:
     annealing: tuple[float, float] | None = None
 
 
-def rules_for(memory: Memory, form: CompiledSelector | None = None, sample: bool = False) -> Rules:
+def rules_for(
+    memory: Memory, form: CompiledSelector | None = None, sample: bool = False, mean_duration: float = 0.0
+) -> Rules:
     """The memory's rules as the kernels read them, for a selector with that compiled form."""
     temperature, cooling = memory.annealing or (0.0, 1.0)
+    cutoff = {"smallest": 0, "near": int(form.margin * mean_duration) + 1 if form else 0}
     return Rules(
         tenure_low=memory.tenure[0],
         tenure_high=memory.tenure[1],
         aspiration=memory.aspiration,
         wait=memory.wait,
         exact=form is not None and form.values == "exact",
-        cutoff=form is not None and form.values == "smallest",
+        cutoff=cutoff.get(form.values, NO_LIMIT) if form else NO_LIMIT,
         sample=sample,
         temperature=float(temperature),
         cooling=float(cooling),
@@ -95,6 +98,7 @@ def new_record(n_operations: int, memory: Memory, capacity: int, event_rows: int
 def begin_record(state: State, record: Record, rules: Rules) -> None:
     """Empty the memory and make the current schedule the incumbent; the step counter goes on."""
     record.forbidden.fill(0)
+    state.moved.fill(LONG_AGO)
     record.temperature[0] = rules.temperature
     record.counters[BEST] = _FOREVER
     record.counters[[STORED, EVENTS, RESTARTED]] = 0
@@ -139,7 +143,8 @@ class Search:
         self._score = compiled.score if compiled else None
         self._parameters = self._ask_parameters(compiled) if compiled else np.zeros(1, np.float32)
         self._count, self._admissible, self._rows = 0, 0, np.zeros(0, np.int64)
-        self.rules = rules_for(memory, compiled, bool(getattr(self.selector, "sample", False)))
+        sample, mean_duration = bool(getattr(self.selector, "sample", False)), float(instance.duration.mean())
+        self.rules = rules_for(memory, compiled, sample, mean_duration)
         self.record = new_record(n, memory, len(self.moves.u))
         if self.gear == COMPILED:
             announce_compilation(kernels.__file__)

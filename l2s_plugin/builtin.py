@@ -46,9 +46,14 @@ def l2s_selectors() -> list[SelectorSpec]:
         SelectorSpec("boltzmann", f"{home}:boltzmann", "sample by estimate; boltzmann:T sets the temperature"),
         SelectorSpec("l2s", "l2s_plugin.policy.selector:create", "sample as a policy says; l2s:NAME|FILE names it"),
         SelectorSpec("l2s-greedy", "l2s_plugin.policy.selector:create_greedy", "the move a policy likes best"),
+        SelectorSpec("l2s-fast", "l2s_plugin.policy.selector:create_fast", "learned, almost as quick as a rule"),
     ]
 
 
 @hookimpl
 def l2s_policies() -> list[PolicySpec]:
-    return [PolicySpec("l2s", "l2s_plugin.policy.shipped:L2S", "small, with hints, for n5 moves on a CPU; the default")]
+    home = "l2s_plugin.policy.shipped"
+    return [
+        PolicySpec("l2s", f"{home}:L2S", "small, with hints, for n5 moves on a CPU; the default"),
+        PolicySpec("l2s-fast", f"{home}:L2S_FAST", "over moves, for tabu search in the compiled loop"),
+    ]

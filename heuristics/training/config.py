@@ -10,14 +10,16 @@ from typing import Any
 
 from heuristics.training.environment import HOSTS, REWARDS
 from l2s_plugin.errors import L2SError, unknown_name
-from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig
 
 _MOST_OPERATIONS = 10_000  # of an instance to train on
 _CHOICES = {
-    "algorithm": ("reinforce", "look-ahead"), "host": HOSTS, "reward": REWARDS, "baseline": ("returns", "critic"),
+    "algorithm": ("reinforce", "ppo", "evolution", "look-ahead"), "host": HOSTS, "reward": REWARDS,
+    "baseline": ("returns", "critic"),
 }  # fmt: skip
+_OVER_MOVES = ("ppo", "evolution")
 _COUNTS = (
-    "batches", "batch_size", "steps", "horizon", "look_ahead", "look_ahead_repeats", "validation_instances",
+    "batches", "batch_size", "steps", "horizon", "epochs", "population", "look_ahead", "look_ahead_repeats", "validation_instances",
     "validation_steps", "validation_every",
 )  # fmt: skip
 
@@ -41,8 +43,14 @@ class TrainingConfig:
     decay
         See `learning_rate`.
     algorithm
-        `"reinforce"`: n-step REINFORCE (paper, algorithm 1). `"look-ahead"`: the network learns to foresee what short
-        searches after each move would find (see `look_ahead.py`); for policies with hints, on top of which it is added.
+        `"reinforce"`: n-step REINFORCE (paper, algorithm 1). `"ppo"`, for policies over moves: proximal policy
+        optimisation with a critic (see `ppo.py`), or `"evolution"` of their rule by the cross-entropy method (see
+        `evolution.py`). `"look-ahead"`: the network learns to foresee what short searches after each move would find
+        (see `look_ahead.py`); for policies with hints, on top of which it is added.
+    epochs
+        How often `"ppo"` learns from the same moves.
+    population
+        How many weights `"evolution"` tries per batch.
     look_ahead, look_ahead_repeats, look_ahead_scale
         Steps of those searches, how many there are for each move, and by what their outcome, in mean durations, is
         multiplied to become a score.
@@ -80,6 +88,8 @@ class TrainingConfig:
     learning_rate: float = 5e-5
     decay: bool = False
     algorithm: str = "reinforce"
+    epochs: int = 3
+    population: int = 48
     look_ahead: int = 20
     look_ahead_repeats: int = 4
     look_ahead_scale: float = 10.0
@@ -98,7 +108,7 @@ class TrainingConfig:
     validation_steps: int = 500
     validation_every: int = 10
     seed: int = 0
-    policy: PolicyConfig = field(default_factory=lambda: PolicyConfig(normalisation="running"))
+    policy: AnyConfig = field(default_factory=lambda: PolicyConfig(normalisation="running"))
 
     def __post_init__(self) -> None:
         if not self.sizes:
@@ -121,9 +131,15 @@ class TrainingConfig:
                 raise L2SError(f"{name} must be a number from {least} to {most}, got {value!r}")
         if not isinstance(self.warm_up, int) or isinstance(self.warm_up, bool) or self.warm_up < 0:
             raise L2SError(f"warm_up must be a whole number, 0 or more, got {self.warm_up!r}")
-        if self.warm_up and not self.policy.hints:
+        over_moves = isinstance(self.policy, MovePolicyConfig)
+        if over_moves != (self.algorithm in _OVER_MOVES):
+            raise L2SError(
+                f"the algorithms {' and '.join(_OVER_MOVES)} are for policies over moves, the others for graphs"
+            )
+        hints = isinstance(self.policy, PolicyConfig) and self.policy.hints
+        if self.warm_up and not hints:
             raise L2SError("warm_up looks for weights of the hints, and this policy has none")
-        if self.algorithm == "look-ahead" and not self.policy.hints:
+        if self.algorithm == "look-ahead" and not hints:
             raise L2SError("the algorithm look-ahead needs a policy with hints, whose rule it looks ahead with")
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
@@ -140,7 +156,7 @@ class TrainingConfig:
         if "policy" in changes:
             if not isinstance(changes["policy"], Mapping):
                 raise L2SError(f"policy must be a table of architecture options, got {changes['policy']!r}")
-            changes["policy"] = PolicyConfig.from_dict(self.policy.to_dict() | dict(changes["policy"]))
+            changes["policy"] = _changed(self.policy, changes["policy"])
         if "sizes" in changes:
             sizes = changes["sizes"]
             changes["sizes"] = tuple(sizes.split(",")) if isinstance(sizes, str) else tuple(sizes)
@@ -148,12 +164,23 @@ class TrainingConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """For a JSON header."""
-        return asdict(self) | {"sizes": list(self.sizes), "policy": self.policy.to_dict()}
+        policy = {"network": self.policy.network, **self.policy.to_dict()}
+        return asdict(self) | {"sizes": list(self.sizes), "policy": policy}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TrainingConfig:
         """Read what `to_dict` wrote."""
         return cls().with_changes(data)
+
+
+def _changed(policy: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
+    """An architecture with some options changed; another kind of network begins with the defaults of that kind."""
+    changes = dict(changes)
+    network = changes.pop("network", policy.network)
+    if network not in ARCHITECTURES:
+        raise unknown_name("network", str(network), list(ARCHITECTURES))
+    options = policy.to_dict() if network == policy.network else {}
+    return ARCHITECTURES[network].from_dict(options | changes)
 
 
 def parse_size(text: Any) -> tuple[int, int]:
@@ -190,6 +217,27 @@ PRESETS = {
             width=32, layers=3, action_width=32, action_layers=2, normalisation="running", features="scaled",
             hints=True,
         ),
+    ),
+    "fast-moves": TrainingConfig(
+        sizes=("10x10", "15x15", "20x10", "20x20", "15x10", "30x15"),
+        batches=120,
+        steps=2000,
+        horizon=32,
+        learning_rate=1e-3,
+        decay=True,
+        algorithm="ppo",
+        reward="decrement",
+        discount=0.95,
+        baseline="critic",
+        entropy=0.01,
+        largest_gradient=1.0,
+        host="tabu",
+        neighbourhood="n7",
+        validation_size="15x15",
+        validation_instances=200,
+        validation_steps=2000,
+        validation_every=6,
+        policy=MovePolicyConfig(),
     ),
 }  # fmt: skip
 

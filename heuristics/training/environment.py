@@ -22,10 +22,12 @@ from heuristics.training.look_ahead import look_ahead
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.hints import N_HINTS
+from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES, N_STATE_FEATURES
 from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.policy.graph import GraphBatch, duration_unit, per_duration
+from l2s_plugin.policy.moves import MoveBatch
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import NeighbourhoodSpec
@@ -57,6 +59,8 @@ class Environment:
         `"decrement"`: by how much it lowers the current makespan, negative where it rises.
     start
         Dispatching rule of the first schedules.
+    margin
+        Leave out moves whose estimate is more than so many mean durations above the best one; None leaves out none.
     seed
         Of the critical paths, where there are several, and the tenures.
     """
@@ -71,6 +75,7 @@ class Environment:
         start: str = "fdd/mwkr",
         seed: int = 0,
         registry: Registry | None = None,
+        margin: float | None = None,
     ) -> None:
         if len({(instance.n_operations, instance.n_jobs) for instance in instances}) != 1:
             raise L2SError("an environment needs one or more instances, all of the same size")
@@ -98,6 +103,7 @@ class Environment:
         self._rows = np.zeros(0, np.int64)
         self._unit = np.array([duration_unit(instance.duration, features) for instance in instances])
         self._per_duration = np.array([per_duration(instance.duration) for instance in instances])
+        self._margin = None if margin is None else (margin / self._per_duration).astype(np.int64)
         self._spare: tuple[Any, ...] | None = None
         self._job_pred, self._job_end = _job_arcs(instances)
         self.initial_makespans = self.makespans
@@ -180,6 +186,15 @@ class Environment:
             hints=hints,
         )
 
+    def observe_moves(self) -> MoveBatch:
+        """The admissible moves of all schedules, as policies over moves see them."""
+        total = int(self._admissible.sum())
+        features = np.empty((total, N_MOVE_FEATURES), np.float32)
+        states = np.empty((len(self.instances), N_STATE_FEATURES), np.float32)
+        self._rows = np.empty(total, np.int64)
+        kernels.observe_moves(self._states, self._moves, self._counts, self._per_duration, features, states, self._rows)
+        return MoveBatch(features, states, self._admissible.copy())
+
     def look_ahead(self, hint_weights: ArrayLike, steps: int = 20, repeats: int = 4) -> NDArray[np.float64]:
         """What each move of the observation is worth (M): by how much the makespan falls below the current one in the
         next `steps`, in mean durations, if the rule of these hints goes on; the mean over `repeats` tries."""
@@ -221,6 +236,8 @@ class Environment:
             self._states, self._moves, self._records, self._rules, self._list_moves, self._counts, self._admissible
         )
         self._check(culprit)
+        if self._margin is not None:
+            kernels.drop_far_moves(self._moves, self._counts, self._admissible, self._margin)
 
     def _check(self, culprit: int) -> None:
         if culprit >= 0:

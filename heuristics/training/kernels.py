@@ -12,6 +12,7 @@ import numpy as np
 from heuristics.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.hints import fill_hints
+from l2s_plugin.kernels.move_policy import fill_move_features, fill_state_features, smallest_admissible
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.state import State
 
@@ -22,15 +23,17 @@ def state_of(states, b):
     return State(
         states.duration[b], states.machine[b], states.job_pred[b], states.job_succ[b], states.job_last[b],
         states.machine_pred[b], states.machine_succ[b], states.end[b], states.tail[b], states.order[b],
-        states.position[b], states.path[b], states.path_length[b], states.makespan[b], states.times[b],
-        states.window[b], states.saved[b], states.rng[b],
+        states.position[b], states.path[b], states.path_length[b], states.makespan[b], states.progress[b],
+        states.moved[b], states.best_position[b], states.times[b], states.window[b], states.saved[b], states.rng[b],
     )  # fmt: skip
 
 
 @numba.njit(inline="always")
 def moves_of(moves, b):
     """The moves of trajectory `b`, a view."""
-    return Moves(moves.u[b], moves.v[b], moves.forward[b], moves.value[b], moves.admissible[b], moves.idle[b])
+    return Moves(
+        moves.u[b], moves.v[b], moves.forward[b], moves.value[b], moves.admissible[b], moves.idle[b], moves.returns[b]
+    )
 
 
 @numba.njit(inline="always")
@@ -84,6 +87,34 @@ def observe_batch(states, moves, counts, features, unit, machine_pred, u, v, row
                 u[at] = first + 1 + move.u[row]
                 v[at] = first + 1 + move.v[row]
                 fill_hints(makespan - move.value[row], per_duration[b], move.idle[row], hints[at])
+                rows[at] = row
+                at += 1
+
+
+@kernel
+def drop_far_moves(moves, counts, admissible, margins):
+    """Leave only those moves admissible whose value is within the margin (B) of the best admissible one."""
+    for b in range(counts.shape[0]):
+        move = moves_of(moves, b)
+        limit = smallest_admissible(move, counts[b]) + margins[b]
+        for row in range(counts[b]):
+            if move.admissible[row] and move.value[row] > limit:
+                move.admissible[row] = 0
+                admissible[b] -= 1
+
+
+@kernel
+def observe_moves(states, moves, counts, per_duration, features, state_features, rows):
+    """Fill what a policy over moves sees: features of the admissible moves (M, 26), one after the other, each with its
+    row in `moves`, and of the states (B, 6)."""
+    at = 0
+    for b in range(counts.shape[0]):
+        state, move, scale = state_of(states, b), moves_of(moves, b), np.float32(per_duration[b])
+        smallest = smallest_admissible(move, counts[b])
+        fill_state_features(state, move, counts[b], scale, smallest, state_features[b])
+        for row in range(counts[b]):
+            if move.admissible[row]:
+                fill_move_features(state, move, row, scale, smallest, state_features[b], features[at])
                 rows[at] = row
                 at += 1
 

@@ -23,7 +23,7 @@ def _twin(state, room):
     return State(
         state.duration, state.machine, state.job_pred, state.job_succ, state.job_last, room.machine_pred,
         room.machine_succ, room.end, room.tail, room.order, room.position, room.path, room.path_length, room.makespan,
-        room.times, room.window, room.saved, room.rng,
+        room.progress, room.moved, room.best_position, room.times, room.window, room.saved, room.rng,
     )  # fmt: skip
 
 

@@ -10,23 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heuristics.training.config import TrainingConfig, parse_size
 from heuristics.training.environment import Environment
+from heuristics.training.evolution import FIRST_SPREAD, Trial, next_generation
 from heuristics.training.run_files import RunFolder, RunState, check_same_run
-from heuristics.training.validation import Validation
+from heuristics.training.validation import Validation, selector_of
 from heuristics.training.warm_up import tune_hints
 from l2s_plugin.errors import L2SError
 from l2s_plugin.generate import uniform
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import save_policy
+from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
+from l2s_plugin.policy.move_network import MoveNetwork
+from l2s_plugin.policy.moves import MoveBatch
 from l2s_plugin.policy.trainable import TrainableNetwork
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip
 from torch import Tensor, nn  # isort: skip
 
+from heuristics.training.ppo import Practice, learn
 from heuristics.training.reinforce import Stretch, centred, sample, stretch_loss
 
 Listener = Callable[[dict[str, Any]], None]
@@ -73,7 +79,7 @@ def train(
         if config.batch_size % processes:
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)
-        if compile_network:
+        if compile_network and isinstance(trainer.network, TrainableNetwork):
             trainer.network.compile_layers()
         if resume:
             trainer.resume()
@@ -97,56 +103,37 @@ class Trainer:
         self.config, self.folder = config, folder
         self.rank, self.processes = rank, processes
         torch.manual_seed(config.seed)
-        self.network = TrainableNetwork(config.policy).to(device).train()
-        if config.policy.hints:  # begin close to the rule that the network is to improve on
-            with torch.no_grad():
-                last: Any = self.network.action.layers[-1]
-                last.weight.mul_(0.1)
-                last.bias.zero_()
-        width = config.policy.embedding_width
-        self.critic = nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
+        self.network = _new_network(config.policy).to(device).train()
+        self.hint_weight = getattr(self.network, "hint_weight", None)
+        self.critic = nn.Sequential(nn.Linear(self.network.embedding_width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":
             self.critic.requires_grad_(requires_grad=False)
-        if config.warm_up and self.network.hint_weight is not None:  # found before the first batch, and kept
-            self.network.hint_weight.requires_grad = False
+        if config.warm_up and self.hint_weight is not None:  # found before the first batch, and kept
+            self.hint_weight.requires_grad = False
         everything = (*self.network.parameters(), *self.critic.parameters())
         self.parameters = [parameter for parameter in everything if parameter.requires_grad]
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
+        self.spread = FIRST_SPREAD  # of the rules that evolution tries
         self.state = RunState(config)
         self._validation: Validation | None = None
 
     def warm_up(self) -> None:
         """Begin with good weights of the hints, where the configuration says so; the same in every process."""
-        if self.config.warm_up and self.network.hint_weight is not None:
+        if self.config.warm_up and self.hint_weight is not None:
             with torch.no_grad():
-                self.network.hint_weight.copy_(torch.as_tensor(tune_hints(self.config)))
+                self.hint_weight.copy_(torch.as_tensor(tune_hints(self.config)))
 
     def run_batch(self) -> dict[str, Any]:
         """Train on one batch of instances, validate where it is time to, keep everything; returns the figures."""
         begin = time.perf_counter()
-        config, batch = self.config, self.state.batches + 1
+        batch = self.state.batches + 1
         self._set_learning_rate(batch)
         instances, rng = self._instances(batch)
-        seed = int(rng.integers(2**31))
-        environment = Environment(
-            instances, config.host, config.neighbourhood, config.policy.features, config.reward, config.start, seed
-        )
-        rows = []
-        stretch = self._stretch if config.algorithm == "reinforce" else self._foresee
-        for _ in range(config.steps // config.horizon):
-            loss, figures = stretch(environment, rng)
-            self._update(loss, batch)
-            rows.append(figures)
-        means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
-        start = environment.initial_makespans
-        means["improvement"] = 100 * float(np.mean(1 - environment.incumbents / start))
-        if self.network.hint_weight is not None:
-            means |= {f"hint_{k}": weight for k, weight in enumerate(self.network.hint_weight.tolist())}
-        self._average_statistics()
+        learn = self._evolve if self.config.algorithm == "evolution" else self._learn
+        figures = {"batch": batch, **learn(instances, rng)}
         self.state.batches = batch
-        figures = {"batch": batch, "size": f"{instances[0].n_jobs}x{instances[0].n_machines}", **self._averaged(means)}
         if self.rank == 0:
-            if batch % config.validation_every == 0 or batch == config.batches:
+            if batch % self.config.validation_every == 0 or batch == self.config.batches:
                 figures["validation"] = self._validate(figures)
             self.state.seconds += time.perf_counter() - begin
             figures["seconds"] = self.state.seconds
@@ -154,6 +141,38 @@ class Trainer:
             self.state.tensors = self._tensors()
             self.folder.save(self.state)
         return figures
+
+    def _learn(self, instances: list[Instance], rng: np.random.Generator) -> dict[str, Any]:
+        """Go through a batch, learning from every n moves."""
+        config, seed = self.config, int(rng.integers(2**31))
+        environment = Environment(
+            instances, config.host, config.neighbourhood, getattr(config.policy, "features", "paper"), config.reward,
+            config.start, seed, margin=getattr(config.policy, "margin", None),
+        )  # fmt: skip
+        go = {"reinforce": self._reinforce, "ppo": self._practise, "look-ahead": self._foresee}[config.algorithm]
+        rows = [go(environment, rng) for _ in range(config.steps // config.horizon)]
+        means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+        start = environment.initial_makespans
+        means["improvement"] = 100 * float(np.mean(1 - environment.incumbents / start))
+        if self.hint_weight is not None:
+            means |= {f"hint_{k}": weight for k, weight in enumerate(self.hint_weight.tolist())}
+        self._average_statistics()
+        return {"size": f"{instances[0].n_jobs}x{instances[0].n_machines}", **self._averaged(means)}
+
+    def _evolve(self, instances: list[Instance], rng: np.random.Generator) -> dict[str, Any]:
+        """Let one generation of rules search on the instances; the best of them make the next rule."""
+        trial = Trial(self.config, instances, int(rng.integers(2**31)), torch.get_num_threads())
+        weights = self._weights()
+
+        def gaps_of(tried: NDArray[np.float64]) -> list[float]:
+            return trial.gaps([selector_of(self.config, weights | {"rule": rule}) for rule in tried])
+
+        centre, self.spread, gap = next_generation(
+            weights["rule"].astype(np.float64), self.spread, self.config.population, gaps_of, rng
+        )
+        with torch.no_grad():
+            self.network.rule.copy_(torch.as_tensor(centre))
+        return {"size": ",".join(self.config.sizes), "gap": gap, "spread": float(self.spread[self.spread > 0].mean())}
 
     def resume(self) -> None:
         """Go on from the files of the folder."""
@@ -171,14 +190,18 @@ class Trainer:
     def _instances(self, batch: int) -> tuple[list[Instance], np.random.Generator]:
         """This process's share of the instances of a batch, and its random numbers: functions of seed and batch."""
         config = self.config
-        size = parse_size(config.sizes[(batch - 1) % len(config.sizes)])
         seeds = np.random.SeedSequence((config.seed, batch)).generate_state(config.batch_size, np.uint32) // 2
+        sizes = [parse_size(size) for size in config.sizes]
+        if config.algorithm == "evolution":  # all sizes at once, and the same in all processes
+            instances = [uniform(*sizes[k % len(sizes)], int(seed)) for k, seed in enumerate(seeds)]
+            return instances, np.random.default_rng((config.seed, batch))
+        size = sizes[(batch - 1) % len(sizes)]
         share = config.batch_size // self.processes
         own = seeds[self.rank * share : (self.rank + 1) * share]
         return [uniform(*size, int(seed)) for seed in own], np.random.default_rng((config.seed, batch, self.rank))
 
-    def _stretch(self, environment: Environment, rng: np.random.Generator) -> tuple[Tensor, dict[str, Any]]:
-        """Make n moves; returns their loss."""
+    def _reinforce(self, environment: Environment, rng: np.random.Generator) -> dict[str, Any]:
+        """Make n moves and learn from them by REINFORCE."""
         stretch, with_critic = Stretch(), self.config.baseline == "critic"
         for _ in range(self.config.horizon):
             scores, graphs = self._scores(environment.observe())
@@ -189,11 +212,25 @@ class Trainer:
         if with_critic:
             with torch.no_grad(), _frozen_statistics(self.network):
                 last = self.critic(self.network.scores_and_embedding(environment.observe())[1]).squeeze(1)
-        return stretch_loss(stretch, last, self.config)
+        loss, figures = stretch_loss(stretch, last, self.config)
+        self._update(loss)
+        return figures
 
-    def _foresee(self, environment: Environment, rng: np.random.Generator) -> tuple[Tensor, dict[str, Any]]:
-        """Make n moves; the loss is how far the network is from foreseeing what each move is worth."""
-        config, rule = self.config, self.network.hint_weight
+    def _practise(self, environment: Environment, rng: np.random.Generator) -> dict[str, Any]:
+        """Make n moves and learn from them by proximal policy optimisation."""
+        practice = Practice()
+        with torch.no_grad():
+            for _ in range(self.config.horizon):
+                seen = environment.observe_moves()
+                scores, embedding = self._scores(seen)
+                moves = sample(scores, seen.counts, rng)
+                practice.add(seen, embedding, moves, environment.step(moves.actions))
+            last = self.network.scores_and_embedding(environment.observe_moves())[1]
+        return learn(self.network, self.critic, practice, last, self.config, rng, self._update)
+
+    def _foresee(self, environment: Environment, rng: np.random.Generator) -> dict[str, Any]:
+        """Make n moves, and learn to foresee what each move is worth."""
+        config, rule = self.config, self.hint_weight
         assert rule is not None
         losses, spreads, entropies = [], [], []
         for _ in range(config.horizon):
@@ -211,15 +248,16 @@ class Trainer:
             environment.step(moves.actions)
         loss, spread = torch.stack(losses).mean(), torch.stack(spreads).mean()
         explained = 1 - float(loss.detach()) / max(float(spread), 1e-9)
-        return loss / spread.clamp(min=1e-9), {"explained": explained, "entropy": float(torch.stack(entropies).mean())}
+        self._update(loss / spread.clamp(min=1e-9))
+        return {"explained": explained, "entropy": float(torch.stack(entropies).mean())}
 
-    def _scores(self, graphs: GraphBatch) -> tuple[Tensor, Tensor]:
-        scores, embedding = self.network.scores_and_embedding(graphs)
+    def _scores(self, seen: GraphBatch | MoveBatch) -> tuple[Tensor, Tensor]:
+        scores, embedding = self.network.scores_and_embedding(seen)
         if not torch.isfinite(scores).all():
             raise self._failure("scores")
         return scores, embedding
 
-    def _update(self, loss: Tensor, batch: int) -> None:
+    def _update(self, loss: Tensor) -> None:
         self.optimiser.zero_grad()
         loss.backward()
         if self.processes > 1:
@@ -257,8 +295,8 @@ class Trainer:
     def _validate(self, figures: Mapping[str, Any]) -> float:
         if self._validation is None:
             self._validation = Validation(self.config, torch.get_num_threads())
-        weights = {name: tensor.detach().cpu().numpy() for name, tensor in self.network.state_dict().items()}
-        gap = self._validation.gap(weights)
+        weights = self._weights()
+        gap = self._validation.gap_of(selector_of(self.config, weights))
         if self.state.best is None or gap < self.state.best["validation"]:
             self.state.best = {"batch": figures["batch"], "validation": gap}
             record = {"training": self.config.to_dict(), "seconds": round(self.state.seconds), **self.state.best}
@@ -266,12 +304,16 @@ class Trainer:
             save_policy(self.folder.best_file, self.config.policy, weights, record, host=host)
         return gap
 
+    def _weights(self) -> dict[str, NDArray[Any]]:
+        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.network.state_dict().items()}
+
     def _tensors(self) -> dict[str, Any]:
         tensors = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
         tensors |= {f"critic.{name}": tensor for name, tensor in self.critic.state_dict().items()}
         for i, entry in self.optimiser.state_dict()["state"].items():
             tensors |= {f"adam.{i}.{name}": tensor for name, tensor in entry.items()}
-        return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+        return arrays | ({"evolution.spread": self.spread} if self.config.algorithm == "evolution" else {})
 
     def _load_tensors(self, arrays: Mapping[str, Any]) -> None:
         tensors = {name: torch.tensor(array) for name, array in arrays.items()}
@@ -279,6 +321,7 @@ class Trainer:
         def part(prefix: str) -> dict[str, Tensor]:
             return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
+        self.spread = arrays.get("evolution.spread", self.spread)
         try:
             self.network.load_state_dict(part("network."))
             self.critic.load_state_dict(part("critic."))
@@ -289,6 +332,19 @@ class Trainer:
             number, _, key = name.partition(".")
             optimiser["state"].setdefault(int(number), {})[key] = tensor
         self.optimiser.load_state_dict(optimiser)
+
+
+def _new_network(config: AnyConfig) -> Any:
+    """The network to train, close to the rule that it is to improve on, if there is one."""
+    if isinstance(config, MovePolicyConfig):
+        return MoveNetwork(config)
+    network = TrainableNetwork(config)
+    if config.hints:
+        with torch.no_grad():
+            last: Any = network.action.layers[-1]
+            last.weight.mul_(0.1)
+            last.bias.zero_()
+    return network
 
 
 @contextmanager

@@ -33,12 +33,8 @@ class Validation:
         self._bounds = [lower_bound(instance) for instance in self._instances]
         self._starts = starts(config, self._instances)
 
-    def gap(self, weights: Mapping[str, Any]) -> float:
-        """Mean percentage above the lower bound that searches with these weights reach."""
-        return self.gap_of(L2SSelector(Policy("in training", self._config.policy, weights)))
-
     def gap_of(self, selector: Any) -> float:
-        """The same for any selector, for comparison."""
+        """Mean percentage above the lower bound that searches with this selector reach."""
         with ThreadPoolExecutor(self._threads) as pool:
             gaps = list(pool.map(lambda k: self._search(k, selector), range(len(self._instances))))
         return float(np.mean(gaps))
@@ -55,6 +51,12 @@ class Validation:
             if search.step == before:  # no moves left
                 break
         return 100 * (search.best_makespan / max(bound, 1) - 1)
+
+
+def selector_of(config: TrainingConfig, weights: Mapping[str, Any]) -> L2SSelector:
+    """The policy in training as the selector it is to be: by sampling in local search, as in the paper; in tabu search by
+    the best score, for its memory is all the chance it needs."""
+    return L2SSelector(Policy("in training", config.policy, weights), sample=config.host == "local-search")
 
 
 def starts(config: TrainingConfig, instances: Sequence[Instance]) -> list[NDArray[np.int32]]:

@@ -31,7 +31,7 @@ class Moves(NamedTuple):
     right before u. `value` is the makespan the move leads to, estimated or exact. `admissible` is 1 where the
     host allows the move (not tabu, or good enough). `idle` says for how many steps the move has been allowed again
     since what it brings back was changed: negative while that is forbidden, `NEVER` when it brings nothing back, and in
-    hosts without a memory always `NEVER`.
+    hosts without a memory always `NEVER`. `returns` says how often what it brings back has been changed so far.
     """
 
     u: Operations
@@ -40,6 +40,7 @@ class Moves(NamedTuple):
     value: Int32
     admissible: Int32
     idle: Int32
+    returns: Int32
 
     def rows(self, rows: Any) -> Moves:
         """Some of the moves, as Python code selects them."""
@@ -48,7 +49,7 @@ class Moves(NamedTuple):
 
 def new_moves(capacity: int) -> Moves:
     """Room for `capacity` moves."""
-    dtypes = (np.uint32, np.uint32, np.int32, np.int32, np.int32, np.int32)
+    dtypes = (np.uint32, np.uint32, np.int32, np.int32, np.int32, np.int32, np.int32)
     return Moves._make(np.zeros(capacity, dtype) for dtype in dtypes)
 
 

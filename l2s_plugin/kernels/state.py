@@ -19,6 +19,8 @@ from l2s_plugin.kernels.compile import kernel
 Int32 = NDArray[np.int32]
 Operations = NDArray[np.uint32]
 
+LONG_AGO = -(2**30)
+
 
 class State(NamedTuple):
     """One schedule of one instance, as the kernels see it.
@@ -42,6 +44,9 @@ class State(NamedTuple):
     path: Operations  # a critical path, path_length[0] operations
     path_length: Int32
     makespan: Int32
+    progress: NDArray[np.int64]  # of the search: its step, the makespan of its incumbent, the step that found it
+    moved: NDArray[np.int64]  # the step in which each operation was moved last; LONG_AGO if in none
+    best_position: Int32  # of each operation in the linear order of the incumbent
     times: Int32  # room for one number per operation, for kernels' own use
     window: Operations  # room for as many operations, likewise
     saved: Operations  # and again
@@ -73,6 +78,9 @@ def new_state(instance: Instance, seed: int) -> State:
         path=operations(),
         path_length=np.zeros(1, np.int32),
         makespan=np.zeros(1, np.int32),
+        progress=np.zeros(3, np.int64),
+        moved=np.full(n + 1, LONG_AGO, np.int64),
+        best_position=times(),
         times=times(),
         window=np.zeros(max(n, instance.n_machines) + 1, np.uint32),
         saved=operations(),

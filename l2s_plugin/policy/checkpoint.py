@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.policy import tensor_file
-from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig
 from l2s_plugin.policy.shapes import check_shapes, count_parameters
 
 FORMAT = "l2s-policy"
 VERSION = 1
-NETWORK = "tpm+cam"  # the paper's network; a file of another kind is refused by name
 SUFFIX = ".safetensors"
 
 
@@ -48,7 +47,7 @@ class Policy:
     """
 
     name: str
-    config: PolicyConfig
+    config: AnyConfig
     weights: Mapping[str, NDArray[Any]] = field(repr=False)
     record: Mapping[str, Any] = field(default_factory=dict, repr=False)
     host: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -73,6 +72,7 @@ class Policy:
         return {
             "name": self.name,
             "source": self.source,
+            "network": self.config.network,
             "architecture": self.config.to_dict(),
             "parameters": self.n_parameters,
             "neighbourhoods": None if self.neighbourhoods is None else list(self.neighbourhoods),
@@ -83,7 +83,7 @@ class Policy:
 
 def save_policy(
     path: str | Path,
-    config: PolicyConfig,
+    config: AnyConfig,
     weights: Mapping[str, Any],
     record: Mapping[str, Any] | None = None,
     *,
@@ -116,7 +116,7 @@ def save_policy(
         texts = {key: json.dumps(value, allow_nan=False) for key, value in contents.items()}
     except (TypeError, ValueError) as error:
         raise PolicyError(f"{path}: the header can hold only what JSON can: {error}") from error
-    tensor_file.write(path, arrays, {"format": FORMAT, "version": str(VERSION), "network": NETWORK} | texts)
+    tensor_file.write(path, arrays, {"format": FORMAT, "version": str(VERSION), "network": config.network} | texts)
 
 
 def load_policy(path: str | Path, name: str | None = None) -> Policy:
@@ -127,10 +127,12 @@ def load_policy(path: str | Path, name: str | None = None) -> Policy:
         raise PolicyError(f"{path}: a safetensors file, but not a policy (its header has no format {FORMAT!r})")
     if header.get("version") != str(VERSION):
         raise PolicyError(f"{path}: format version {header.get('version')!r}, expected {str(VERSION)!r}")
-    if header.get("network") != NETWORK:
-        raise PolicyError(f"{path}: a network of kind {header.get('network')!r}, expected {NETWORK!r}")
+    architecture = ARCHITECTURES.get(header.get("network", ""))
+    if architecture is None:
+        expected = " or ".join(repr(name) for name in ARCHITECTURES)
+        raise PolicyError(f"{path}: a network of kind {header.get('network')!r}, expected {expected}")
     try:
-        config = PolicyConfig.from_dict(_parse(path, header, "architecture", dict))
+        config = architecture.from_dict(_parse(path, header, "architecture", dict))
     except PolicyError:
         raise
     except (L2SError, TypeError) as error:

@@ -1,10 +1,10 @@
-"""The architecture of a policy network, as a checkpoint's header stores it."""
+"""The architectures of policies, as a checkpoint's header stores them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from l2s_plugin.errors import L2SError, unknown_name
 
@@ -15,11 +15,34 @@ _CHOICES = {
     "features": ("paper", "scaled"),
 }
 _COUNTS = {"width": 4096, "layers": 64, "heads": 64, "action_width": 4096, "action_layers": 64}
+_MOST_HIDDEN = 1024
+_MOST_MARGIN = 1000
+
+
+class _Architecture:
+    """What the headers need."""
+
+    network: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a JSON header."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read a JSON header; absent keys take their defaults, unknown ones are an error."""
+        if not isinstance(data, Mapping):
+            raise L2SError(f"a policy's architecture must be an object, got {data!r}")
+        known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        for name in data:
+            if name not in known:
+                raise unknown_name("architecture key", str(name), known)
+        return cls(**data)
 
 
 @dataclass(frozen=True)
-class PolicyConfig:
-    """What to build; the weights fill it.
+class PolicyConfig(_Architecture):
+    """The paper's network over the graph of a schedule: what to build; the weights fill it.
 
     Parameters
     ----------
@@ -49,6 +72,8 @@ class PolicyConfig:
         lower the makespan, and how recently what it brings back was changed (see `l2s_plugin.kernels.hints`). The
         network then learns what to do otherwise than that rule.
     """
+
+    network: ClassVar[str] = "tpm+cam"
 
     width: int = 128
     layers: int = 4
@@ -90,17 +115,33 @@ class PolicyConfig:
         """Numbers per node, and per graph, that the modules give together."""
         return self.width * (self.has_tpm + self.has_cam)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For a JSON header."""
-        return asdict(self)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> PolicyConfig:
-        """Read a JSON header; absent keys take their defaults, unknown ones are an error."""
-        if not isinstance(data, Mapping):
-            raise L2SError(f"a policy's architecture must be an object, got {data!r}")
-        known = [field.name for field in fields(cls)]
-        for name in data:
-            if name not in known:
-                raise unknown_name("architecture key", str(name), known)
-        return cls(**data)
+@dataclass(frozen=True)
+class MovePolicyConfig(_Architecture):
+    """A network over numbers about each move, quick enough for the compiled loop; see `l2s_plugin.kernels.move_policy`.
+
+    Parameters
+    ----------
+    hidden
+        Units of the one hidden layer, a multiple of 16.
+    margin
+        Only moves whose estimate is within so many mean durations of the best admissible one are looked at.
+    """
+
+    network: ClassVar[str] = "moves"
+
+    hidden: int = 16
+    margin: float = 1.0
+
+    def __post_init__(self) -> None:
+        hidden, margin = self.hidden, self.margin
+        if not isinstance(hidden, int) or isinstance(hidden, bool) or not 1 <= hidden <= _MOST_HIDDEN or hidden % 16:
+            raise L2SError(f"policy hidden must be a multiple of 16 up to {_MOST_HIDDEN}, got {hidden!r}")
+        if not isinstance(margin, int | float) or isinstance(margin, bool) or not 0 <= margin <= _MOST_MARGIN:
+            raise L2SError(f"policy margin must be a number from 0 to {_MOST_MARGIN}, got {margin!r}")
+
+
+AnyConfig = PolicyConfig | MovePolicyConfig
+ARCHITECTURES: dict[str, type[PolicyConfig] | type[MovePolicyConfig]] = {
+    config.network: config for config in (PolicyConfig, MovePolicyConfig)
+}

@@ -35,6 +35,7 @@ class PolicyNetwork(nn.Module):
         self.cam = ContextModule(config) if config.has_cam else None
         self.action = ActionNetwork(config)
         self.hint_weight = nn.Parameter(torch.tensor(RULE)) if config.hints else None
+        self.embedding_width = config.embedding_width
 
     def forward(self, batch: GraphBatch) -> Tensor:
         """Score SC[u, v] = h'_u . h'_v of every candidate move (M), plus hints where the config says so."""

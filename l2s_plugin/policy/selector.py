@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +16,14 @@ from l2s_plugin.kernels.policy import HINTS, score_pairs
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.compiled import Scorer
+from l2s_plugin.policy.config import MovePolicyConfig, PolicyConfig
 from l2s_plugin.policy.graph import hints_of, per_duration
 from l2s_plugin.policy.library import find_policy
+from l2s_plugin.policy.moves import MoveScorer
 from l2s_plugin.registry import Registry
 from l2s_plugin.selectors import CompiledSelector, score_kernel
+
+FAST = "l2s-fast"  # the policy of the selector of that name
 
 
 @score_kernel
@@ -46,7 +51,10 @@ def hint_rule(weights: ArrayLike) -> CompiledSelector:
 
 
 class L2SSelector:
-    """Selects moves as a policy says (paper, section 4.2.2): a move is the pair (u, v), its score h'_u . h'_v.
+    """Selects moves as a policy says.
+
+    A policy over graphs is the paper's (section 4.2.2): a move is the pair (u, v), its score h'_u . h'_v. A policy over
+    moves looks at a few numbers about each, at the speed of the hand-made rules.
 
     On the CPU the whole search runs compiled; on other devices the network is asked from Python, step by step.
 
@@ -57,9 +65,9 @@ class L2SSelector:
     sample
         True: sample from the softmax of the scores, as the paper does. False: take the highest score.
     device
-        Where the network runs: `"cpu"`, `"cuda"`, ...
+        Where a network over graphs runs: `"cpu"`, `"cuda"`, ... Policies over moves stay on the CPU.
     engine
-        Which form of the network to use: `"auto"`, `"compiled"` or `"fused"`; see `Scorer`.
+        Which form of it to use: `"auto"`, `"compiled"` or `"fused"`; see `Scorer`.
     registry
         Where to look for the policy, instead of among the installed plugins.
     """
@@ -77,11 +85,12 @@ class L2SSelector:
         self.policy = find_policy(policy, registry)
         self.sample = sample
         self.name = f"{'l2s' if sample else 'l2s-greedy'}:{self.policy.name}"
-        self._scorer = Scorer(self.policy.config, self.policy.weights, device, engine)
-        self.compiled: CompiledSelector | None = None
-        if device == "cpu" and engine != "fused":
-            parameters = self._scorer.compiled.parameters
-            self.compiled = CompiledSelector(self.name, _score, sample=sample, parameters=parameters)
+        self._scorer: _GraphScorer | MoveScorer
+        if isinstance(self.policy.config, MovePolicyConfig):
+            self._scorer = MoveScorer(self.policy.config, self.policy.weights)
+        else:
+            self._scorer = _GraphScorer(self.policy.config, self.policy.weights, device, engine)
+        self.compiled = self._scorer.selector(self.name, sample)
 
     def check_neighbourhood(self, neighbourhood: str) -> None:
         """Raise when the policy does not know these moves; hosts ask before they start."""
@@ -89,12 +98,11 @@ class L2SSelector:
 
     def score_moves(self, state: StateView, moves: Moves) -> NDArray[np.float32]:
         """The score of each move; only differences between them mean something."""
-        return self._scorer.scores(state, moves.u, moves.v, hints_of(state, moves))
+        return self._scorer.scores_batch([state], [moves])[0]
 
     def score_batch(self, states: Sequence[StateView], moves: Sequence[Moves]) -> list[NDArray[np.float32]]:
-        """The scores of the moves of each state; all states go through the network together."""
-        hints = [hints_of(state, m) for state, m in zip(states, moves, strict=True)]
-        return self._scorer.scores_batch(states, [(m.u, m.v) for m in moves], hints)
+        """The scores of the moves of each state; all states go through a network over graphs together."""
+        return self._scorer.scores_batch(states, moves)
 
     def select(self, state: StateView, moves: Moves, rng: np.random.Generator) -> int:
         """One of the moves, for loops other than those of this project."""
@@ -106,6 +114,25 @@ class L2SSelector:
         return min(int(row), len(scores) - 1)
 
 
+class _GraphScorer:
+    """The scores of a policy over graphs, and of the hints it adds."""
+
+    def __init__(self, config: PolicyConfig, weights: Mapping[str, Any], device: str, engine: str) -> None:
+        self._scorer = Scorer(config, weights, device, engine)
+        self._is_compiled = device == "cpu" and engine != "fused"
+
+    def selector(self, name: str, sample: bool) -> CompiledSelector | None:
+        """The selector for the compiled gear, where there is one."""
+        if not self._is_compiled:
+            return None
+        return CompiledSelector(name, _score, sample=sample, parameters=self._scorer.compiled.parameters)
+
+    def scores_batch(self, states: Sequence[StateView], moves: Sequence[Moves]) -> list[NDArray[np.float32]]:
+        """Scores of the moves of each state."""
+        hints = [hints_of(state, m) for state, m in zip(states, moves, strict=True)]
+        return self._scorer.scores_batch(states, [(m.u, m.v) for m in moves], hints)
+
+
 def create(policy: str | None = None) -> L2SSelector:
     """The selector `l2s`, or `l2s:NAME_OR_FILE`: samples, as in the paper."""
     return L2SSelector(policy)
@@ -114,3 +141,8 @@ def create(policy: str | None = None) -> L2SSelector:
 def create_greedy(policy: str | None = None) -> L2SSelector:
     """The selector `l2s-greedy`, or `l2s-greedy:NAME_OR_FILE`: takes the best."""
     return L2SSelector(policy, sample=False)
+
+
+def create_fast(policy: str | None = None) -> L2SSelector:
+    """The selector `l2s-fast`, or `l2s-fast:NAME_OR_FILE`: the best move by a policy made for the compiled loop."""
+    return L2SSelector(policy or FAST, sample=False)

@@ -6,17 +6,33 @@ from collections.abc import Mapping
 from typing import Any
 
 from l2s_plugin.errors import PolicyError
-from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig, PolicyConfig
 
 Shape = tuple[int, ...]
 
 N_FEATURES = 3
 N_HINTS = 4  # that of `l2s_plugin.kernels.hints`, which would load numba for a listing
+N_MOVE_FEATURES = 26  # that of `l2s_plugin.kernels.move_policy`, likewise
 _NAMED = 3  # how many wrong tensors a message names
 
 
-def weight_shapes(config: PolicyConfig) -> dict[str, Shape]:
-    """Name and shape of every tensor, as in the `state_dict` of `l2s_plugin.policy.network.PolicyNetwork`."""
+def weight_shapes(config: AnyConfig) -> dict[str, Shape]:
+    """Name and shape of every tensor, as in the `state_dict` of the network."""
+    return _move_shapes(config) if isinstance(config, MovePolicyConfig) else _graph_shapes(config)
+
+
+def _move_shapes(config: MovePolicyConfig) -> dict[str, Shape]:
+    """As in `l2s_plugin.policy.move_network.MoveNetwork`."""
+    return {
+        "rule": (N_MOVE_FEATURES,),
+        "hidden.weight": (config.hidden, N_MOVE_FEATURES),
+        "hidden.bias": (config.hidden,),
+        "output.weight": (1, config.hidden),
+    }
+
+
+def _graph_shapes(config: PolicyConfig) -> dict[str, Shape]:
+    """As in `l2s_plugin.policy.network.PolicyNetwork`."""
     shapes: dict[str, Shape] = {}
     width, heads, q = config.width, config.heads, config.action_width
     for layer in range(config.layers):
@@ -45,7 +61,7 @@ def is_statistic(name: str) -> bool:
     return name.endswith(("running_mean", "running_var", "num_batches_tracked"))
 
 
-def count_parameters(config: PolicyConfig) -> int:
+def count_parameters(config: AnyConfig) -> int:
     """How many numbers are learned."""
     total = 0
     for name, shape in weight_shapes(config).items():
@@ -56,7 +72,7 @@ def count_parameters(config: PolicyConfig) -> int:
     return total
 
 
-def check_shapes(config: PolicyConfig, weights: Mapping[str, Any], source: str) -> None:
+def check_shapes(config: AnyConfig, weights: Mapping[str, Any], source: str) -> None:
     """Raise when `weights` (anything with a `shape`) are not those of the architecture, naming what is wrong."""
     expected = weight_shapes(config)
     missing = [repr(name) for name in expected if name not in weights]

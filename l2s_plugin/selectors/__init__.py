@@ -55,18 +55,22 @@ class CompiledSelector:
     values
         What `moves.value` holds: the `"estimate"` of the makespan after the move, cheap; the `"exact"` makespan; or
         only the `"smallest"` estimate of the admissible moves: the others may be given up early, at too low a value
-        but above the smallest, which is all that a rule that takes the smallest needs.
+        but above the smallest, which is all that a rule that takes the smallest needs. `"near"`: estimates that exceed
+        the smallest by more than `margin` may be given up.
     sample
         False: take the highest score, ties at random. True: sample from softmax(scores).
     forbid_undo
         Whether local search leaves out the move that undoes the last one, unless it is told otherwise.
     parameters
         Called once per run; what it returns is passed to `score` (weights of a policy, scales, ...).
+    margin
+        In mean durations; see `values`.
     """
 
     name: str
     score: Any
-    values: Literal["estimate", "exact", "smallest"] = "estimate"
+    values: Literal["estimate", "exact", "smallest", "near"] = "estimate"
     sample: bool = False
     forbid_undo: bool = False
     parameters: Callable[[Instance], Parameters] = no_parameters
+    margin: float = 0.0

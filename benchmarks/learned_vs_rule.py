@@ -1,0 +1,141 @@
+"""The learned selector against the hand-made rule, same host, starts, seeds and neighbourhood.
+
+    python benchmarks/learned_vs_rule.py steps --seeds 5                 equal numbers of steps, tabu search
+    python benchmarks/learned_vs_rule.py time --time 10 --seeds 1        equal time, the population search of `solve`
+    python benchmarks/learned_vs_rule.py speed                           time of a step, by turns in one process
+    python benchmarks/learned_vs_rule.py steps --policy out/mine/best.safetensors --host local-search --rule boltzmann
+
+Mean gap to the best known makespan in percent; the difference is learned minus rule, with the standard error of its
+mean over instances (the seeds of an instance are averaged first).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import l2s_plugin as l2s
+from heuristics import ProcessPool, local_search, portfolio, tabu_search
+from heuristics.configuration import Configuration
+from integrations.bench.sets import groups
+from l2s_plugin.policy import L2SSelector
+
+Gaps = NDArray[np.float64]
+
+SETS = ("ta", "la", "orb", "swv", "yn")
+LONG_RUNS = ("ta:20x15", "ta:20x20", "ta:30x15", "ta:30x20", "swv")
+MILESTONES = (500, 1000, 2000, 5000)
+
+
+def rows(label: str, rule: Gaps, learned: Gaps) -> Iterator[str]:
+    """A line of the table per column of (instance, column)."""
+    difference = learned - rule
+    errors = difference.std(axis=0, ddof=min(1, len(difference) - 1)) / np.sqrt(len(difference))
+    relative = 100 * difference.mean(axis=0) / np.maximum(rule.mean(axis=0), 1e-9)
+    for name, values in (("rule", rule.mean(axis=0)), ("learned", learned.mean(axis=0))):
+        yield f"| {label} | {name} | " + " | ".join(f"{value:.2f}" for value in values) + " |"
+    cells = [
+        f"{mean:+.2f} ± {error:.2f} ({share:+.0f} %)"
+        for mean, error, share in zip(difference.mean(axis=0), errors, relative, strict=True)
+    ]
+    yield f"| {label} | difference | " + " | ".join(cells) + " |"
+
+
+def compare_steps(args: argparse.Namespace) -> None:
+    """Single trajectories, gap after so many steps."""
+    search: Any = tabu_search if args.host == "tabu" else local_search
+    learned = L2SSelector(args.policy, sample=args.host != "tabu")
+    print("| group | selector | " + " | ".join(f"{steps}" for steps in MILESTONES) + " |")
+    print("|---|---|" + "---|" * len(MILESTONES))
+    for neighbourhood in args.neighbourhood:
+        for name, members in groups(args.sets or SETS).items():
+            instances = [l2s.load(member) for member in members]
+            results = []
+            for selector in (args.rule, learned):
+                gaps = [
+                    [_gaps(search(
+                        instance, selector, neighbourhood, stop=l2s.stop.steps(MILESTONES[-1]), seed=seed
+                    )) for seed in range(1, args.seeds + 1)]
+                    for instance in instances
+                ]  # fmt: skip
+                results.append(np.array(gaps).mean(axis=1))
+            for line in rows(f"{name} {neighbourhood}", *results):
+                print(line, flush=True)
+
+
+def _gaps(result: Any) -> list[float]:
+    best = result.instance.upper_bound
+    reached = [min(makespan for _, step, makespan in result.history if step <= steps) for steps in MILESTONES]
+    return [100 * (makespan / best - 1) for makespan in reached]
+
+
+def compare_time(args: argparse.Namespace) -> None:
+    """The population search, gap after so many seconds on one core."""
+    print(f"| group | selector | {args.time:g} s |\n|---|---|---|")
+    everything: list[list[Gaps]] = [[], []]
+    options = {"rule": args.rule, "learned": f"l2s-fast:{args.policy}" if args.policy else "l2s-fast"}
+    for group, members in groups(args.sets or LONG_RUNS).items():
+        configurations = [Configuration("solve", selector=selector, label=label) for label, selector in options.items()]
+        runs = portfolio(
+            members, configurations, range(1, args.seeds + 1), partial(ProcessPool, args.processes),
+            stop=l2s.stop.seconds(args.time),
+        ).wait()  # fmt: skip
+        table = np.zeros((2, len(members), args.seeds))
+        for run in runs.runs:
+            if run.result is None:
+                raise SystemExit(run.error)
+            which = list(options).index(run.configuration.label)
+            gap = 100 * (run.result.makespan / run.instance.upper_bound - 1)  # type: ignore[operator]
+            table[which, members.index(run.instance.name), run.seed - 1] = gap
+        means = table.mean(axis=2)[:, :, None]
+        for k in range(2):
+            everything[k].append(means[k])
+        for line in rows(group, means[0], means[1]):
+            print(line, flush=True)
+    for line in rows("all", *(np.concatenate(part) for part in everything)):
+        print(line)
+
+
+def compare_speed(args: argparse.Namespace) -> None:
+    """Steps per second, by turns, so that noise meets both."""
+    print("| | rule, us per step | learned | ratio |\n|---|---|---|---|")
+    learned = L2SSelector(args.policy or "l2s-fast", sample=False)
+    for name in ("ta01", "ta21", "ta41", "swv06"):
+        instance = l2s.load(name)
+        for neighbourhood in args.neighbourhood:
+            seconds: list[list[float]] = [[], []]
+            for turn in range(2 * args.turns):
+                begin = time.process_time()
+                selector = learned if turn % 2 else args.rule
+                tabu_search(instance, selector, neighbourhood, stop=l2s.stop.steps(100_000), seed=turn // 2)
+                seconds[turn % 2].append(time.process_time() - begin)
+            rule, own = (10 * float(np.median(part)) for part in seconds)
+            print(f"| {name} {neighbourhood} | {rule:.2f} | {own:.2f} | {own / rule:.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mode", choices=("steps", "time", "speed"))
+    parser.add_argument("--policy", help="name or file; the shipped one by default")
+    parser.add_argument("--rule", default="estimate")
+    parser.add_argument("--host", default="tabu", choices=("tabu", "local-search"))
+    parser.add_argument("--neighbourhood", action="append", help="n5 and n7 by default")
+    parser.add_argument("--sets", nargs="*")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--time", type=float, default=10.0)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=5)
+    args = parser.parse_args()
+    args.neighbourhood = args.neighbourhood or ["n5", "n7"]
+    args.policy = args.policy or ("l2s-fast" if args.host == "tabu" and args.mode == "steps" else None)
+    {"steps": compare_steps, "time": compare_time, "speed": compare_speed}[args.mode](args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The cross-entropy method: weights are tried out in whole searches, and the best of them say where to look next.
+
+No gradients, so the figure that counts is improved itself - how good the schedule is at the end of a search -, however
+long the search and however late a choice bears fruit. For policies of a few weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics.dispatching import dispatch
+from heuristics.kernels import EVENTS_FULL
+from heuristics.search import Search
+from heuristics.training.config import TrainingConfig
+from heuristics.training.environment import host_memory
+from l2s_plugin.bounds import lower_bound
+from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES
+
+Weights = NDArray[np.float64]
+
+ELITE = 4  # one in so many of those tried says where to look next
+LONGER = 4  # how many times `steps` a good policy must last
+FIRST_SPREAD = np.where(np.isin(np.arange(N_MOVE_FEATURES), [6, 7, 8]), 0.0, 1.0)  # those are the same for all moves
+_LEAST_SPREAD = 0.05
+
+
+def next_generation(
+    centre: Weights,
+    spread: Weights,
+    population: int,
+    gaps_of: Callable[[Weights], Sequence[float]],
+    rng: np.random.Generator,
+) -> tuple[Weights, Weights, float]:
+    """Try weights around `centre`, the centre itself among them; new centre and spread, and the mean gap of the best.
+
+    `gaps_of` gives the mean gap of each row of weights.
+    """
+    tried = np.vstack((centre, rng.normal(centre, spread, (population - 1, len(centre)))))
+    gaps = np.asarray(gaps_of(tried))
+    best = np.argsort(gaps, kind="stable")[: max(population // ELITE, 1)]
+    elite = tried[best]
+    narrower = np.where(spread > 0, np.maximum(elite.std(axis=0), _LEAST_SPREAD), 0.0)
+    return elite.mean(axis=0), narrower, float(gaps[best].mean())
+
+
+class Trial:
+    """The same searches for everything that is tried: on these instances, from the same schedules, with the same seeds."""
+
+    def __init__(self, config: TrainingConfig, instances: Sequence[Instance], seed: int, threads: int = 1) -> None:
+        self._config = config
+        self._instances = instances
+        self._starts = [dispatch(instance, config.start).linear_order for instance in instances]
+        self._bounds = [max(lower_bound(instance), 1) for instance in instances]
+        self._seed = seed
+        self._threads = threads
+
+    def gaps(self, selectors: Sequence[Any]) -> list[float]:
+        """Mean percentage above the lower bound in the middle and at the end of the searches, for each selector."""
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._gap, selectors))
+
+    def _gap(self, selector: Any) -> float:
+        return float(np.mean([self._search(selector, k) for k in range(len(self._instances))]))
+
+    def _search(self, selector: Any, k: int) -> float:
+        instance, config = self._instances[k], self._config
+        search = Search(instance, config.neighbourhood, selector, host_memory(config.host, instance), self._seed + k)
+        search.start(self._starts[k])
+        gaps = []
+        for steps in (config.steps, LONGER * config.steps):
+            while search.run(steps) == EVENTS_FULL:
+                search.take_events()
+            gaps.append(100 * (search.best_makespan / self._bounds[k] - 1))
+        return float(np.mean(gaps))

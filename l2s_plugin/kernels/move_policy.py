@@ -1,0 +1,178 @@
+"""A policy that looks at the moves alone: a few numbers about each, a rule and one small layer on top, compiled.
+
+A step of the compiled search takes a microsecond or two, so only the moves that come close to the best estimate are
+scored, in float32, with weights and work space in one array, `parameters`, laid out by
+`l2s_plugin.policy.move_network`.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from l2s_plugin.kernels.compile import kernel
+from l2s_plugin.kernels.dense import exp, float_kernel
+from l2s_plugin.kernels.matmul import UNITS, rectified_units
+from l2s_plugin.kernels.moves import NO_LIMIT
+from l2s_plugin.selectors import score_kernel
+
+# What the policy knows about a move; times in mean durations, everything bounded, nothing that grows with the instance.
+MOVE_FEATURES = (
+    "change of the makespan, estimated",
+    "estimate above the best admissible one",
+    "recency of what it brings back: e^(-idle / 4)",
+    "e^(-idle / 16)",
+    "e^(-idle / 64)",
+    "512 / (512 + idle)",
+    "makespan above the incumbent",
+    "steps since the incumbent t: t / (t + 200)",
+    "number of admissible moves",
+    "where in the schedule: end of u / makespan",
+    "forward",
+    "operations moved past",
+    "duration of u",
+    "duration of v",
+    "slack of u's job predecessor",
+    "slack of u's job successor",
+    "slack of v's job predecessor",
+    "slack of v's job successor",
+    "slack of u's machine predecessor",
+    "slack of v's machine successor",
+    "how often what it brings back was changed c: c / (c + 4)",
+    "steps since u was moved t: 16 / (16 + t)",
+    "steps since v was moved",
+    "128 / (128 + t) for u",
+    "128 / (128 + t) for v",
+    "as in the incumbent: v before u",
+)
+N_MOVE_FEATURES = 26
+
+# What the critic of a training sees of the whole state: three of the features above, the best estimate, the age of the
+# search and the number of moves, forbidden ones included.
+N_STATE_FEATURES = 6
+
+# The beginning of `parameters`
+PER_DURATION, MARGIN, HIDDEN = range(3)
+HEADER = 16
+
+_MOST = np.float32(3.0)
+_SLACK = np.float32(4.0)
+_HALF = np.float32(0.5)
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+
+
+@numba.njit(inline="always")
+def layout(hidden):
+    """Where in `parameters` there are: the rule; the units, in blocks as `rectified_units` wants them; room for the
+    features of a move, and of the state; and the end."""
+    rule = HEADER
+    layer = rule + 32
+    features = layer + (2 + N_MOVE_FEATURES) * hidden
+    return rule, layer, features, features + 32, features + 48
+
+
+@float_kernel
+def _slack(state, x, per_duration):
+    free = state.makespan[0] - (state.end[x] - state.duration[x] + state.tail[x])
+    return min(np.float32(free) * per_duration, _SLACK) * _HALF
+
+
+@kernel
+def smallest_admissible(moves, count):
+    """The smallest value of an admissible move."""
+    smallest = np.int64(NO_LIMIT)
+    for row in range(count):
+        if moves.admissible[row]:
+            smallest = min(smallest, np.int64(moves.value[row]))
+    return smallest
+
+
+@float_kernel
+def fill_state_features(state, moves, count, per_duration, smallest, features):
+    """What all moves have in common, and for the critic of a training (6)."""
+    makespan, step = state.makespan[0], state.progress[0]
+    since = np.float32(step - state.progress[2])
+    number = 0
+    for row in range(count):
+        number += moves.admissible[row]
+    features[0] = min(np.float32(makespan - state.progress[1]) * per_duration, np.float32(8.0)) * _HALF
+    features[1] = since / (since + np.float32(200.0))
+    features[2] = np.float32(min(number, 32)) / np.float32(16.0)
+    features[3] = min(max(np.float32(smallest - makespan) * per_duration, -_MOST), _MOST)
+    features[4] = _ONE / (_ONE + np.float32(0.001) * np.float32(step))
+    features[5] = np.float32(min(count, 64)) / np.float32(16.0)
+
+
+@float_kernel
+def fill_move_features(state, moves, row, per_duration, smallest, common, features):
+    """Everything about one move (26); `common` is what `fill_state_features` filled."""
+    makespan, value = state.makespan[0], moves.value[row]
+    u, v = moves.u[row], moves.v[row]
+    idle = np.float32(max(moves.idle[row], 0))
+    features[0] = min(max(np.float32(value - makespan) * per_duration, -_MOST), _MOST)
+    features[1] = min(np.float32(value - smallest) * per_duration, _MOST)
+    features[2] = exp(idle * np.float32(-0.25))
+    features[3] = exp(idle * np.float32(-0.0625))
+    features[4] = exp(idle * np.float32(-0.015625))
+    features[5] = np.float32(512.0) / (np.float32(512.0) + idle)
+    features[6] = common[0]
+    features[7] = common[1]
+    features[8] = common[2]
+    features[9] = np.float32(state.end[u]) / np.float32(max(makespan, 1))
+    features[10] = _ONE if moves.forward[row] else _ZERO
+    passed = 0
+    x = u
+    while x != v and passed < 6:
+        passed += 1
+        x = state.machine_succ[x]
+    features[11] = np.float32(passed) * np.float32(0.25)
+    features[12] = np.float32(state.duration[u]) * per_duration
+    features[13] = np.float32(state.duration[v]) * per_duration
+    features[14] = _slack(state, state.job_pred[u], per_duration)
+    features[15] = _slack(state, state.job_succ[u], per_duration)
+    features[16] = _slack(state, state.job_pred[v], per_duration)
+    features[17] = _slack(state, state.job_succ[v], per_duration)
+    features[18] = _slack(state, state.machine_pred[u], per_duration)
+    features[19] = _slack(state, state.machine_succ[v], per_duration)
+    times = np.float32(moves.returns[row])
+    features[20] = times / (times + np.float32(4.0))
+    since_u = np.float32(state.progress[0] - state.moved[u])
+    since_v = np.float32(state.progress[0] - state.moved[v])
+    features[21] = np.float32(16.0) / (np.float32(16.0) + since_u)
+    features[22] = np.float32(16.0) / (np.float32(16.0) + since_v)
+    features[23] = np.float32(128.0) / (np.float32(128.0) + since_u)
+    features[24] = np.float32(128.0) / (np.float32(128.0) + since_v)
+    features[25] = _ONE if state.best_position[u] > state.best_position[v] else _ZERO
+
+
+@float_kernel
+def score_near_moves(state, moves, count, parameters, scores):
+    """Score the admissible moves whose value is within the margin of the best; -inf for the others."""
+    per_duration = parameters[PER_DURATION]
+    hidden = int(parameters[HIDDEN])
+    rule, layer, at, common, _ = layout(hidden)
+    features = parameters[at : at + N_MOVE_FEATURES]
+    smallest = smallest_admissible(moves, count)
+    limit = smallest + np.int64(parameters[MARGIN] / per_duration)
+    fill_state_features(state, moves, count, per_duration, smallest, parameters[common : common + N_STATE_FEATURES])
+    for row in range(count):
+        if not moves.admissible[row] or moves.value[row] > limit:
+            scores[row] = -np.inf
+            continue
+        fill_move_features(
+            state, moves, row, per_duration, smallest, parameters[common : common + N_STATE_FEATURES], features
+        )
+        score = _ZERO
+        for i in range(N_MOVE_FEATURES):
+            score += features[i] * parameters[rule + i]
+        for block in range(hidden // UNITS):
+            score += rectified_units(
+                features, N_MOVE_FEATURES, parameters, layer + block * UNITS * (2 + N_MOVE_FEATURES)
+            )
+        scores[row] = score
+
+
+@score_kernel
+def score_moves(state, moves, count, parameters, scores):
+    """The scoring function of the selector."""
+    score_near_moves(state, moves, count, parameters, scores)

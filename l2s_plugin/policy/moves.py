@@ -1,0 +1,74 @@
+"""Policies over moves, for searches: weights and work space as the compiled scoring function wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.matmul import UNITS
+from l2s_plugin.kernels.move_policy import (
+    HIDDEN,
+    MARGIN,
+    N_MOVE_FEATURES,
+    PER_DURATION,
+    layout,
+    score_moves,
+    score_near_moves,
+)
+from l2s_plugin.kernels.moves import Moves
+from l2s_plugin.kernels.view import StateView
+from l2s_plugin.policy.config import MovePolicyConfig
+from l2s_plugin.policy.graph import per_duration
+from l2s_plugin.selectors import CompiledSelector
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class MoveBatch:
+    """What a policy over moves sees of B states with M candidate moves altogether."""
+
+    features: Floats  # (M, 26)
+    states: Floats  # (B, 6)
+    counts: NDArray[np.int64]  # (B), candidate moves of each state, in a row
+
+
+class MoveScorer:
+    """The scores of a policy over moves."""
+
+    def __init__(self, config: MovePolicyConfig, weights: Mapping[str, Any]) -> None:
+        self.config = config
+        rule, layer, *_, size = layout(config.hidden)
+        self._array = np.zeros(size, np.float32)
+        self._array[[MARGIN, HIDDEN]] = config.margin, config.hidden
+        self._array[rule : rule + N_MOVE_FEATURES] = weights["rule"]
+        rows = np.vstack((weights["hidden.bias"], weights["output.weight"], np.transpose(weights["hidden.weight"])))
+        blocks = rows.reshape(len(rows), -1, UNITS).swapaxes(0, 1)
+        self._array[layer : layer + blocks.size] = blocks.ravel()
+
+    def parameters(self, instance: Instance) -> Floats:
+        """A fresh array for a search on `instance`."""
+        array = self._array.copy()
+        array[PER_DURATION] = per_duration(instance.duration)
+        return array
+
+    def selector(self, name: str, sample: bool) -> CompiledSelector:
+        """The selector for the compiled gear."""
+        return CompiledSelector(
+            name, score_moves, "near", sample, forbid_undo=True, parameters=self.parameters, margin=self.config.margin
+        )
+
+    def scores_batch(self, states: Sequence[StateView], moves: Sequence[Moves]) -> list[Floats]:
+        """Scores of the moves of each state; -inf for those that are not looked at."""
+        return [self._scores(state, m) for state, m in zip(states, moves, strict=True)]
+
+    def _scores(self, state: StateView, moves: Moves) -> Floats:
+        scores = np.empty(len(moves.u))
+        own = Moves._make(np.ascontiguousarray(column) for column in moves)
+        score_near_moves(state.kernel_state, own, len(scores), self.parameters(state.instance), scores)
+        return scores.astype(np.float32)
