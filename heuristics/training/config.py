@@ -19,8 +19,8 @@ _CHOICES = {
 }  # fmt: skip
 _OVER_MOVES = ("ppo", "evolution")
 _COUNTS = (
-    "batches", "batch_size", "steps", "horizon", "epochs", "population", "look_ahead", "look_ahead_repeats", "validation_instances",
-    "validation_steps", "validation_every",
+    "batches", "batch_size", "steps", "horizon", "epochs", "population", "look_ahead", "look_ahead_repeats",
+    "validation_instances", "validation_steps", "validation_every",
 )  # fmt: skip
 
 

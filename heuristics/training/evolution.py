@@ -18,7 +18,6 @@ from heuristics.kernels import EVENTS_FULL
 from heuristics.search import Search
 from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import host_memory
-from l2s_plugin.bounds import lower_bound
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES
 
@@ -34,47 +33,46 @@ def next_generation(
     centre: Weights,
     spread: Weights,
     population: int,
-    gaps_of: Callable[[Weights], Sequence[float]],
+    results_of: Callable[[Weights], Sequence[float]],
     rng: np.random.Generator,
 ) -> tuple[Weights, Weights, float]:
-    """Try weights around `centre`, the centre itself among them; new centre and spread, and the mean gap of the best.
+    """Try weights around `centre`, the centre itself among them; new centre and spread, and the mean result of the best.
 
-    `gaps_of` gives the mean gap of each row of weights.
+    `results_of` gives the result of each row of weights; less is better.
     """
     tried = np.vstack((centre, rng.normal(centre, spread, (population - 1, len(centre)))))
-    gaps = np.asarray(gaps_of(tried))
-    best = np.argsort(gaps, kind="stable")[: max(population // ELITE, 1)]
+    results = np.asarray(results_of(tried))
+    best = np.argsort(results, kind="stable")[: max(population // ELITE, 1)]
     elite = tried[best]
     narrower = np.where(spread > 0, np.maximum(elite.std(axis=0), _LEAST_SPREAD), 0.0)
-    return elite.mean(axis=0), narrower, float(gaps[best].mean())
+    return elite.mean(axis=0), narrower, float(results[best].mean())
 
 
 class Trial:
-    """The same searches for everything that is tried: on these instances, from the same schedules, with the same seeds."""
+    """The same searches for all that is tried: on these instances, from the same schedules, with the same seeds."""
 
     def __init__(self, config: TrainingConfig, instances: Sequence[Instance], seed: int, threads: int = 1) -> None:
         self._config = config
         self._instances = instances
         self._starts = [dispatch(instance, config.start).linear_order for instance in instances]
-        self._bounds = [max(lower_bound(instance), 1) for instance in instances]
         self._seed = seed
         self._threads = threads
 
-    def gaps(self, selectors: Sequence[Any]) -> list[float]:
-        """Mean percentage above the lower bound in the middle and at the end of the searches, for each selector."""
+    def results(self, selectors: Sequence[Any]) -> list[float]:
+        """What each selector leaves of the first makespans, in percent, in the middle and at the end of the searches."""
         with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(self._gap, selectors))
+            return list(pool.map(self._result, selectors))
 
-    def _gap(self, selector: Any) -> float:
+    def _result(self, selector: Any) -> float:
         return float(np.mean([self._search(selector, k) for k in range(len(self._instances))]))
 
     def _search(self, selector: Any, k: int) -> float:
         instance, config = self._instances[k], self._config
         search = Search(instance, config.neighbourhood, selector, host_memory(config.host, instance), self._seed + k)
         search.start(self._starts[k])
-        gaps = []
+        first, left = max(search.best_makespan, 1), []
         for steps in (config.steps, LONGER * config.steps):
             while search.run(steps) == EVENTS_FULL:
                 search.take_events()
-            gaps.append(100 * (search.best_makespan / self._bounds[k] - 1))
-        return float(np.mean(gaps))
+            left.append(100 * search.best_makespan / first)
+        return float(np.mean(left))

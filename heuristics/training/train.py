@@ -164,15 +164,16 @@ class Trainer:
         trial = Trial(self.config, instances, int(rng.integers(2**31)), torch.get_num_threads())
         weights = self._weights()
 
-        def gaps_of(tried: NDArray[np.float64]) -> list[float]:
-            return trial.gaps([selector_of(self.config, weights | {"rule": rule}) for rule in tried])
+        def results_of(tried: NDArray[np.float64]) -> list[float]:
+            return trial.results([selector_of(self.config, weights | {"rule": rule}) for rule in tried])
 
-        centre, self.spread, gap = next_generation(
-            weights["rule"].astype(np.float64), self.spread, self.config.population, gaps_of, rng
+        centre, self.spread, left = next_generation(
+            weights["rule"].astype(np.float64), self.spread, self.config.population, results_of, rng
         )
         with torch.no_grad():
             self.network.rule.copy_(torch.as_tensor(centre))
-        return {"size": ",".join(self.config.sizes), "gap": gap, "spread": float(self.spread[self.spread > 0].mean())}
+        spread = float(self.spread[self.spread > 0].mean())
+        return {"size": ",".join(self.config.sizes), "improvement": 100 - left, "spread": spread}
 
     def resume(self) -> None:
         """Go on from the files of the folder."""

@@ -5,6 +5,8 @@ The network then learns to do better than that rule.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from heuristics.training.config import TrainingConfig, parse_size
@@ -27,8 +29,10 @@ def tune_hints(config: TrainingConfig) -> Weights:
         instances = [
             uniform(*parse_size(size), int(seed)) for row in seeds for size, seed in zip(config.sizes, row, strict=True)
         ]
-        trial = Trial(config, instances, seed=int(rng.integers(2**31)))
-        centre, spread, _ = next_generation(
-            centre, spread, _POPULATION, lambda tried, trial=trial: trial.gaps([hint_rule(row) for row in tried]), rng
-        )
+        results_of = partial(_results, Trial(config, instances, seed=int(rng.integers(2**31))))
+        centre, spread, _ = next_generation(centre, spread, _POPULATION, results_of, rng)
     return centre
+
+
+def _results(trial: Trial, tried: Weights) -> list[float]:
+    return trial.results([hint_rule(weights) for weights in tried])

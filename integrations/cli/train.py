@@ -170,10 +170,9 @@ class TrainingDisplay:
             self._first = (batch - 1, 0.0 if batch == 1 else seconds)
         done = batch - self._first[0]
         left = (seconds - self._first[1]) / done * (self._batches - batch) if seconds > self._first[1] else 0.0
-        text = (
-            f"batch {batch}/{self._batches}, {figures['size']}: improved by {figures['improvement']:.2f} %, "
-            f"entropy {figures['entropy']:.2f}, {_duration(left)} left"
-        )
+        text = f"batch {batch}/{self._batches}, {figures['size']}: improved by {figures['improvement']:.2f} %"
+        text += "".join(f", {name} {figures[name]:.2f}" for name in ("entropy", "spread") if name in figures)
+        text += f", {_duration(left)} left"
         if "validation" in figures:
             text += f", validation {figures['validation']:.3f} %"
         if self._live:

@@ -26,7 +26,7 @@ class _Architecture:
 
     def to_dict(self) -> dict[str, Any]:
         """For a JSON header."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        return asdict(self)  # type: ignore[call-overload]
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
