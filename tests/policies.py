@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from l2s_plugin.policy.checkpoint import Policy, save_policy
-from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.config import AnyConfig, PolicyConfig
 from l2s_plugin.policy.shapes import weight_shapes
 
 TINY = PolicyConfig(width=8, layers=2, action_width=8, action_layers=1)
 
 
-def random_weights(config: PolicyConfig = TINY, seed: int = 0) -> dict[str, np.ndarray]:
+def random_weights(config: AnyConfig = TINY, seed: int = 0) -> dict[str, np.ndarray]:
     """Weights of a size that gives scores which differ."""
     rng = np.random.default_rng(seed)
     weights: dict[str, np.ndarray] = {}
@@ -28,10 +28,10 @@ def random_weights(config: PolicyConfig = TINY, seed: int = 0) -> dict[str, np.n
     return weights
 
 
-def random_policy(config: PolicyConfig = TINY, seed: int = 0, **details: Any) -> Policy:
+def random_policy(config: AnyConfig = TINY, seed: int = 0, **details: Any) -> Policy:
     return Policy(details.pop("name", f"random-{seed}"), config, random_weights(config, seed), **details)
 
 
-def write_random_policy(path: Path, config: PolicyConfig = TINY, seed: int = 0, **details: Any) -> Path:
+def write_random_policy(path: Path, config: AnyConfig = TINY, seed: int = 0, **details: Any) -> Path:
     save_policy(path, config, random_weights(config, seed), {"note": "random weights, not trained"}, **details)
     return path

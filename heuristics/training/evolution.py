@@ -26,7 +26,7 @@ Weights = NDArray[np.float64]
 ELITE = 4  # one in so many of those tried says where to look next
 LONGER = 4  # how many times `steps` a good policy must last
 FIRST_SPREAD = np.where(np.isin(np.arange(N_MOVE_FEATURES), [6, 7, 8]), 0.0, 1.0)  # those are the same for all moves
-_LEAST_SPREAD = 0.05
+_INERTIA = 0.5  # how much of the spread stays: luck must not narrow it too soon
 
 
 def next_generation(
@@ -36,7 +36,7 @@ def next_generation(
     results_of: Callable[[Weights], Sequence[float]],
     rng: np.random.Generator,
 ) -> tuple[Weights, Weights, float]:
-    """Try weights around `centre`, the centre itself among them; new centre and spread, and the mean result of the best.
+    """Try weights around `centre`, itself among them; the new centre and spread, and the mean result of the best.
 
     `results_of` gives the result of each row of weights; less is better.
     """
@@ -44,8 +44,8 @@ def next_generation(
     results = np.asarray(results_of(tried))
     best = np.argsort(results, kind="stable")[: max(population // ELITE, 1)]
     elite = tried[best]
-    narrower = np.where(spread > 0, np.maximum(elite.std(axis=0), _LEAST_SPREAD), 0.0)
-    return elite.mean(axis=0), narrower, float(results[best].mean())
+    spread = np.where(spread > 0, _INERTIA * spread + (1 - _INERTIA) * elite.std(axis=0), 0.0)
+    return elite.mean(axis=0), spread, float(results[best].mean())
 
 
 class Trial:
@@ -59,7 +59,7 @@ class Trial:
         self._threads = threads
 
     def results(self, selectors: Sequence[Any]) -> list[float]:
-        """What each selector leaves of the first makespans, in percent, in the middle and at the end of the searches."""
+        """What each selector leaves of the first makespans, in percent, halfway and at the end of the searches."""
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(self._result, selectors))
 

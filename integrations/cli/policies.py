@@ -86,7 +86,7 @@ def render(entry: dict[str, Any]) -> str:
     lines = [
         entry["name"],
         f"  file            {entry['source']}",
-        f"  architecture    {architecture}",
+        f"  architecture    {entry['network']}: {architecture}",
         f"  parameters      {entry['parameters']:,}",
         f"  neighbourhoods  {'any' if known is None else ', '.join(known)}",
     ]

@@ -123,7 +123,7 @@ class MovePolicyConfig(_Architecture):
     Parameters
     ----------
     hidden
-        Units of the one hidden layer, a multiple of 16.
+        Units of the one hidden layer, a multiple of 16; 0 leaves the rule, a weighted sum of the features, alone.
     margin
         Only moves whose estimate is within so many mean durations of the best admissible one are looked at.
     """
@@ -135,7 +135,7 @@ class MovePolicyConfig(_Architecture):
 
     def __post_init__(self) -> None:
         hidden, margin = self.hidden, self.margin
-        if not isinstance(hidden, int) or isinstance(hidden, bool) or not 1 <= hidden <= _MOST_HIDDEN or hidden % 16:
+        if not isinstance(hidden, int) or isinstance(hidden, bool) or not 0 <= hidden <= _MOST_HIDDEN or hidden % 16:
             raise L2SError(f"policy hidden must be a multiple of 16 up to {_MOST_HIDDEN}, got {hidden!r}")
         if not isinstance(margin, int | float) or isinstance(margin, bool) or not 0 <= margin <= _MOST_MARGIN:
             raise L2SError(f"policy margin must be a number from 0 to {_MOST_MARGIN}, got {margin!r}")

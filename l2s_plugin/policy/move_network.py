@@ -28,15 +28,19 @@ class MoveNetwork(nn.Module):
         super().__init__()
         self.config = config
         self.rule = nn.Parameter(torch.zeros(N_MOVE_FEATURES))
-        self.hidden = nn.Linear(N_MOVE_FEATURES, config.hidden)
-        self.output = nn.Linear(config.hidden, 1, bias=False)
         with torch.no_grad():
             self.rule[0] = -SHARPNESS
-            self.output.weight.zero_()
+        if config.hidden:
+            self.hidden = nn.Linear(N_MOVE_FEATURES, config.hidden)
+            self.output = nn.Linear(config.hidden, 1, bias=False)
+            nn.init.zeros_(self.output.weight)
 
     def forward(self, features: Tensor) -> Tensor:
         """Scores (M) of moves with the given features (M, 26)."""
-        return features @ self.rule + self.output(torch.relu(self.hidden(features))).squeeze(-1)
+        scores = features @ self.rule
+        if self.config.hidden:
+            scores = scores + self.output(torch.relu(self.hidden(features))).squeeze(-1)
+        return scores
 
     def scores_and_embedding(self, batch: MoveBatch) -> tuple[Tensor, Tensor]:
         """Score of every candidate move (M), and what a critic may know of the states (B, 58): their features, and

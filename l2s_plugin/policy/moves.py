@@ -47,9 +47,10 @@ class MoveScorer:
         self._array = np.zeros(size, np.float32)
         self._array[[MARGIN, HIDDEN]] = config.margin, config.hidden
         self._array[rule : rule + N_MOVE_FEATURES] = weights["rule"]
-        rows = np.vstack((weights["hidden.bias"], weights["output.weight"], np.transpose(weights["hidden.weight"])))
-        blocks = rows.reshape(len(rows), -1, UNITS).swapaxes(0, 1)
-        self._array[layer : layer + blocks.size] = blocks.ravel()
+        if config.hidden:
+            rows = np.vstack((weights["hidden.bias"], weights["output.weight"], np.transpose(weights["hidden.weight"])))
+            blocks = rows.reshape(len(rows), -1, UNITS).swapaxes(0, 1)
+            self._array[layer : layer + blocks.size] = blocks.ravel()
 
     def parameters(self, instance: Instance) -> Floats:
         """A fresh array for a search on `instance`."""

@@ -23,12 +23,11 @@ def weight_shapes(config: AnyConfig) -> dict[str, Shape]:
 
 def _move_shapes(config: MovePolicyConfig) -> dict[str, Shape]:
     """As in `l2s_plugin.policy.move_network.MoveNetwork`."""
-    return {
-        "rule": (N_MOVE_FEATURES,),
-        "hidden.weight": (config.hidden, N_MOVE_FEATURES),
-        "hidden.bias": (config.hidden,),
-        "output.weight": (1, config.hidden),
-    }
+    shapes: dict[str, Shape] = {"rule": (N_MOVE_FEATURES,)}
+    if config.hidden:
+        shapes |= {"hidden.weight": (config.hidden, N_MOVE_FEATURES), "hidden.bias": (config.hidden,)}
+        shapes |= {"output.weight": (1, config.hidden)}
+    return shapes
 
 
 def _graph_shapes(config: PolicyConfig) -> dict[str, Shape]:

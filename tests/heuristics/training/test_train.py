@@ -46,7 +46,15 @@ CRITIC = TrainingConfig(
 TAUGHT = CRITIC.with_changes(
     {"algorithm": "look-ahead", "look_ahead": 3, "look_ahead_repeats": 1, "warm_up": 1, "host": "local-search"}
 )
-CONFIGS = pytest.mark.parametrize("config", [PAPER, CRITIC, TAUGHT], ids=["paper", "critic", "look-ahead"])
+MOVES = CRITIC.with_changes(
+    {"algorithm": "ppo", "neighbourhood": "n7", "policy": {"network": "moves", "hidden": 16, "margin": 1.0}}
+)
+EVOLVED = MOVES.with_changes(
+    {"algorithm": "evolution", "population": 6, "host": "local-search", "policy": {"hidden": 0}}
+)
+CONFIGS = pytest.mark.parametrize(
+    "config", [PAPER, CRITIC, TAUGHT, MOVES, EVOLVED], ids=["paper", "critic", "look-ahead", "moves", "evolution"]
+)
 
 
 def figures(folder: Path) -> list[dict[str, Any]]:
@@ -73,7 +81,8 @@ def test_a_run_leaves_a_policy_that_searches(config: TrainingConfig, tmp_path: P
     seen: list[dict[str, Any]] = []
     state = train(config, tmp_path / "run", threads=1, listener=seen.append)
     assert [row["batch"] for row in seen] == [1, 2, 3, 4, 5]
-    assert [row["size"] for row in seen] == ["4x4", "5x3", "4x4", "5x3", "4x4"]
+    together = config.algorithm == "evolution"
+    assert [row["size"] for row in seen] == (["4x4,5x3"] * 5 if together else ["4x4", "5x3", "4x4", "5x3", "4x4"])
     validated = {row["batch"]: row["validation"] for row in seen if "validation" in row}
     assert list(validated) == [2, 4, 5]
     assert state.best == {"batch": min(validated, key=lambda b: validated[b]), "validation": min(validated.values())}

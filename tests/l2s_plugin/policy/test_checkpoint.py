@@ -154,7 +154,7 @@ def test_tensors_of_another_architecture_are_named(tmp_path):
     assert "'architecture' in the header is no JSON" in message({}, architecture="{")
     assert "the header has no 'record'" in message({}, record="")
     assert "format version '2', expected '1'" in message({}, version="2")
-    assert "network of kind 'mlp', expected 'tpm+cam'" in message({}, network="mlp")
+    assert "network of kind 'mlp', expected 'tpm+cam' or 'moves'" in message({}, network="mlp")
     assert "not a policy" in message({}, format="pt")
 
 

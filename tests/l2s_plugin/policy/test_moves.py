@@ -1,0 +1,242 @@
+"""Policies over moves: features as plain Python computes them, scores as torch does, the same in both gears."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from policies import random_policy, random_weights, write_random_policy
+
+from heuristics import local_search, tabu_search
+from heuristics.search import Memory, Search
+from heuristics.trajectory import first_order
+from l2s_plugin import generate, stop
+from l2s_plugin.errors import L2SError, PolicyError
+from l2s_plugin.kernels.move_policy import (
+    MOVE_FEATURES,
+    N_MOVE_FEATURES,
+    N_STATE_FEATURES,
+    fill_move_features,
+    fill_state_features,
+    smallest_admissible,
+)
+from l2s_plugin.kernels.moves import NEVER
+from l2s_plugin.policy import L2SSelector, load_policy
+from l2s_plugin.policy.checkpoint import save_policy
+from l2s_plugin.policy.config import MovePolicyConfig
+from l2s_plugin.policy.moves import MoveScorer
+from l2s_plugin.policy.shapes import N_MOVE_FEATURES as LISTED
+
+CONFIG = MovePolicyConfig(hidden=32, margin=1.5)
+
+
+class Watched:
+    """A selector that takes any move and shows every state to a check first."""
+
+    name = "watched"
+    search: Search
+
+    def __init__(self, check: Any) -> None:
+        self.check = check
+        self.moved: dict[int, int] = {}
+
+    def select(self, state: Any, moves: Any, rng: np.random.Generator) -> int:
+        self.check(self.search, moves, self.moved)
+        row = int(rng.integers(len(moves.u)))
+        for x in (moves.u[row], moves.v[row]):
+            self.moved[int(x)] = state.step
+        return row
+
+
+def watch(instance: Any, check: Any, seed: int, neighbourhood: str = "n7", steps: int = 40) -> Search:
+    memory = Memory(tenure=(3, 6), aspiration=True, wait=True)  # every move is the selector's own
+    selector = Watched(check)
+    search = selector.search = Search(instance, neighbourhood, selector, memory, seed)
+    search.start(first_order(instance, "random", seed, None))
+    search.run(steps)
+    return search
+
+
+def plain_features(state: Any, moves: Any, moved: dict[int, int], best: Any, best_step: int) -> np.ndarray:
+    """The features by their definitions, from what Python code sees of a search."""
+    instance = state.instance
+    mean, n = instance.duration.mean(), instance.n_operations
+    start, lst, makespan = state.est, state.lst, state.makespan
+
+    def slack(x: int) -> float:
+        return min((makespan if x == n else lst[x] - start[x]) / mean, 4) / 2
+
+    rows = []
+    for u, v, forward, value, idle, returns in zip(
+        moves.u.tolist(), moves.v.tolist(), moves.forward, moves.value, moves.idle, moves.returns, strict=True
+    ):
+        idle = max(idle, 0)
+        since = state.step - best_step
+        passed, x = 0, u
+        while x != v:
+            passed, x = passed + 1, int(state.machine_succ[x])
+        age = [state.step - moved[x] if x in moved else np.inf for x in (u, v)]
+        rows.append(
+            [
+                np.clip((value - makespan) / mean, -3, 3),
+                min((value - moves.value.min()) / mean, 3),
+                np.exp(-idle / 4), np.exp(-idle / 16), np.exp(-idle / 64), 512 / (512 + idle),
+                min((makespan - state.incumbent) / mean, 8) / 2,
+                since / (since + 200),
+                min(len(moves.u), 32) / 16,
+                (start[u] + instance.duration[u]) / makespan,
+                forward,
+                min(passed, 6) / 4,
+                instance.duration[u] / mean, instance.duration[v] / mean,
+                slack(instance.job_pred[u]), slack(instance.job_succ[u]),
+                slack(instance.job_pred[v]), slack(instance.job_succ[v]),
+                slack(state.machine_pred[u]), slack(state.machine_succ[v]),
+                returns / (returns + 4),
+                16 / (16 + age[0]), 16 / (16 + age[1]), 128 / (128 + age[0]), 128 / (128 + age[1]),
+                float(best[u] > best[v]),
+            ]
+        )  # fmt: skip
+    return np.array(rows)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**20), st.sampled_from(["n5", "n7"]))
+def test_features_are_what_they_are_called(seed: int, neighbourhood: str) -> None:
+    instance = generate.uniform(5, 4, seed)
+
+    def check(search: Search, moves: Any, moved: dict[int, int]) -> None:
+        state = search.view
+        features = np.empty((len(moves.u), N_MOVE_FEATURES), np.float32)
+        common = np.empty(N_STATE_FEATURES, np.float32)
+        own = type(moves)._make(np.ascontiguousarray(column) for column in moves)
+        scale = np.float32(1 / instance.duration.mean())
+        smallest = smallest_admissible(own, len(own.u))
+        fill_state_features(state.kernel_state, own, len(own.u), scale, smallest, common)
+        for row in range(len(own.u)):
+            fill_move_features(state.kernel_state, own, row, scale, smallest, common, features[row])
+        position = np.argsort(search.best_order)
+        expected = plain_features(state, moves, moved, position, search.best_step)
+        np.testing.assert_allclose(features, expected, rtol=2e-5, atol=2e-6)
+
+    watch(instance, check, seed, neighbourhood)
+
+
+def test_every_feature_has_a_name() -> None:
+    assert len(MOVE_FEATURES) == N_MOVE_FEATURES == LISTED
+
+
+def test_what_was_reversed_is_counted() -> None:
+    seen: list[int] = []
+
+    def check(search: Search, moves: Any, moved: dict[int, int]) -> None:
+        assert (moves.returns[moves.idle == NEVER] == 0).all()
+        seen.append(int(moves.returns.max()))
+
+    watch(generate.uniform(3, 3, 5), check, seed=1, steps=300)
+    assert max(seen) > 3
+
+
+@pytest.mark.parametrize("hidden", [0, 16, 48])
+def test_compiled_scores_are_those_of_the_network(hidden: int) -> None:
+    torch = pytest.importorskip("torch")
+    from l2s_plugin.policy.move_network import MoveNetwork
+
+    config = replace(CONFIG, hidden=hidden)
+    policy = random_policy(config, seed=3)
+    network = MoveNetwork(config)
+    network.load_state_dict({name: torch.as_tensor(weight) for name, weight in policy.weights.items()})
+    scorer = MoveScorer(config, policy.weights)
+    compared = 0
+
+    def check(search: Search, moves: Any, moved: dict[int, int]) -> None:
+        nonlocal compared
+        state = search.view
+        scores = scorer.scores_batch([state], [moves])[0]
+        features = np.empty((len(moves.u), N_MOVE_FEATURES), np.float32)
+        common = np.empty(N_STATE_FEATURES, np.float32)
+        own = type(moves)._make(np.ascontiguousarray(column) for column in moves)
+        scale = np.float32(1 / state.instance.duration.mean())
+        smallest = smallest_admissible(own, len(own.u))
+        fill_state_features(state.kernel_state, own, len(own.u), scale, smallest, common)
+        for row in range(len(own.u)):
+            fill_move_features(state.kernel_state, own, row, scale, smallest, common, features[row])
+        near = own.value <= smallest + int(np.float32(CONFIG.margin) / scale)
+        expected = network(torch.as_tensor(features)).detach().numpy()
+        np.testing.assert_allclose(scores[near], expected[near], rtol=1e-4, atol=1e-5)
+        assert np.isneginf(scores[~near]).all()
+        compared += int(near.sum())
+
+    watch(generate.uniform(8, 6, 2), check, seed=2, steps=100)
+    assert compared > 100
+
+
+@pytest.mark.parametrize("host", [local_search, tabu_search])
+@pytest.mark.parametrize("sample", [True, False])
+@pytest.mark.parametrize("neighbourhood", ["n5", "n7"])
+def test_both_gears_take_the_same_steps(host: Any, sample: bool, neighbourhood: str) -> None:
+    instance = generate.uniform(8, 6, 4)
+    selector = L2SSelector(random_policy(CONFIG, seed=1), sample=sample)
+    runs = [
+        host(instance, selector, neighbourhood, stop=stop.steps(150), seed=5, gear=gear)
+        for gear in ("compiled", "python")
+    ]
+    assert [run.gear for run in runs] == ["compiled", "python"]
+    assert [entry[1:] for entry in runs[0].history] == [entry[1:] for entry in runs[1].history]
+    np.testing.assert_array_equal(runs[0].schedule.order, runs[1].schedule.order)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.3, 2.0])
+def test_giving_up_far_estimates_changes_nothing(margin: float) -> None:
+    policy = random_policy(replace(CONFIG, margin=margin), seed=2)
+    selector = L2SSelector(policy, sample=False).compiled
+    assert selector is not None
+    assert selector.values == "near"
+    instance = generate.uniform(10, 6, 3)
+    runs = [
+        tabu_search(instance, form, "n7", stop=stop.steps(400), seed=1)
+        for form in (selector, replace(selector, values="estimate"))
+    ]
+    np.testing.assert_array_equal(runs[0].schedule.order, runs[1].schedule.order)
+    assert [entry[1:] for entry in runs[0].history] == [entry[1:] for entry in runs[1].history]
+
+
+def test_a_policy_survives_its_file(tmp_path: Path) -> None:
+    path = write_random_policy(tmp_path / "moves.safetensors", CONFIG, seed=7)
+    policy = load_policy(path)
+    assert policy.config == CONFIG
+    assert policy.to_dict()["network"] == "moves"
+    assert policy.n_parameters == 26 + 32 * 26 + 32 + 32
+    for name, weight in random_weights(CONFIG, 7).items():
+        np.testing.assert_array_equal(policy.weights[name], weight)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"hidden": 20}, "multiple of 16"),
+        ({"hidden": -16}, "multiple of 16"),
+        ({"margin": -1}, "margin must be"),
+        ({"margin": float("nan")}, "margin must be"),
+        ({"width": 8}, "architecture key 'width'"),
+    ],
+)
+def test_impossible_architectures_are_told(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(L2SError, match=words):
+        MovePolicyConfig.from_dict(options)
+
+
+def test_tensors_of_another_network_are_told(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="missing 'rule'"):
+        save_policy(tmp_path / "x.safetensors", CONFIG, random_weights())
+
+
+@pytest.mark.parametrize("name", ["l2s-fast", "l2s:l2s-fast", "l2s-greedy:l2s-fast"])
+def test_the_shipped_policy_searches(name: str) -> None:
+    result = tabu_search(generate.uniform(10, 10, 1), name, stop=stop.steps(200), seed=1)
+    assert result.gear == "compiled"
+    result.schedule.verify()
