@@ -53,7 +53,7 @@ def taillard_seeds(seed: int) -> tuple[int, int]:
     return int(time_seed), int(machine_seed)
 
 
-def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 99) -> Instance:
+def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 99, stages: int = 1) -> Instance:
     """Generate an instance as in the paper: uniform durations, and a random permutation of machines per job.
 
     Parameters
@@ -64,16 +64,24 @@ def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 9
         Any non-negative number; the same seed gives the same instance.
     low, high
         Smallest and largest duration.
+    stages
+        In how many sets of about equal size machines are divided; jobs visit all of one before any of the next. Two of
+        them are what the swv benchmarks have.
     """
     n_jobs, n_machines = _size(n_jobs, n_machines)
+    stages = _integer("stages", stages)
+    if not 1 <= stages <= n_machines:
+        raise InstanceError(f"{stages} stages: expected 1 to {n_machines}, the number of machines")
     low, high = _integer("low", low), _integer("high", high)
     if not 0 <= low <= high <= MAX_TOTAL_DURATION:
         raise InstanceError(f"durations from {low} to {high}: expected 0 <= low <= high <= {MAX_TOTAL_DURATION}")
     rng = _generator(seed)
     duration = rng.integers(low, high, size=n_jobs * n_machines, endpoint=True)
-    machine = rng.permuted(np.tile(np.arange(n_machines, dtype=np.int32), (n_jobs, 1)), axis=1)
+    sets = np.array_split(np.arange(n_machines, dtype=np.int32), stages)
+    machine = np.hstack([rng.permuted(np.tile(part, (n_jobs, 1)), axis=1) for part in sets])
     span = "" if (low, high) == (1, 99) else f"-{low}-{high}"
-    name = f"uniform-{n_jobs}x{n_machines}{span}-{seed}"
+    structure = "" if stages == 1 else f"-stages{stages}"
+    name = f"uniform-{n_jobs}x{n_machines}{structure}{span}-{seed}"
     return _rectangle(duration, machine, n_machines, name, "uniform generator")
 
 

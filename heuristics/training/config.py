@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from heuristics.training.environment import HOSTS, REWARDS
+from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig
 
-_MOST_OPERATIONS = 10_000  # of an instance to train on
 _CHOICES = {
     "algorithm": ("reinforce", "ppo", "evolution", "look-ahead"), "host": HOSTS, "reward": REWARDS,
     "baseline": ("returns", "critic"),
@@ -31,7 +30,8 @@ class TrainingConfig:
     Parameters
     ----------
     sizes
-        Jobs x machines of the random instances; each batch is of one of them, in turn.
+        Jobs x machines of the random instances (`"20x10/2"`: jobs pass one half of the machines before the other). Each
+        batch is of one of them, in turn; with `"evolution"`, of all.
     batches, batch_size
         How many batches of how many instances; every batch is new.
     steps
@@ -183,19 +183,6 @@ def _changed(policy: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
     return ARCHITECTURES[network].from_dict(options | changes)
 
 
-def parse_size(text: Any) -> tuple[int, int]:
-    """Jobs and machines of `"20x15"`."""
-    match = re.fullmatch(r"(\d{1,6})x(\d{1,6})", text.strip()) if isinstance(text, str) else None
-    if match is None:
-        raise L2SError(f"a size is JOBSxMACHINES, such as 10x10, got {text!r}")
-    n_jobs, n_machines = int(match[1]), int(match[2])
-    if n_jobs < 2 or n_machines < 1:
-        raise L2SError(f"size {text}: with fewer than two jobs or one machine there is nothing to choose")
-    if n_jobs * n_machines > _MOST_OPERATIONS:
-        raise L2SError(f"size {text}: more than {_MOST_OPERATIONS} operations per instance")
-    return n_jobs, n_machines
-
-
 PRESETS = {
     "paper": TrainingConfig(),
     "fast": TrainingConfig(
@@ -228,11 +215,26 @@ PRESETS = {
         ),
     ),
     "fast-moves": TrainingConfig(
+        sizes=("15x15", "20x15", "20x20", "30x15", "30x20", "20x10/2"),
+        batches=30,
+        batch_size=18,
+        steps=2000,
+        algorithm="evolution",
+        population=32,
+        host="tabu",
+        neighbourhood="n7",
+        validation_size="20x15",
+        validation_instances=200,
+        validation_steps=2000,
+        validation_every=5,
+        policy=MovePolicyConfig(hidden=0, margin=0.5),
+    ),
+    "ppo": TrainingConfig(
         sizes=("10x10", "15x15", "20x10", "20x20", "15x10", "30x15"),
-        batches=120,
+        batches=60,
         steps=2000,
         horizon=32,
-        learning_rate=1e-3,
+        learning_rate=5e-4,
         decay=True,
         algorithm="ppo",
         reward="decrement",
@@ -242,11 +244,11 @@ PRESETS = {
         largest_gradient=1.0,
         host="tabu",
         neighbourhood="n7",
-        validation_size="15x15",
+        validation_size="20x15",
         validation_instances=200,
         validation_steps=2000,
         validation_every=6,
-        policy=MovePolicyConfig(),
+        policy=MovePolicyConfig(hidden=16, margin=1.0),
     ),
 }  # fmt: skip
 

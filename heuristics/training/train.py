@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.training.config import TrainingConfig, parse_size
+from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import Environment
 from heuristics.training.evolution import FIRST_SPREAD, Trial, next_generation
+from heuristics.training.instances import parse_size
 from heuristics.training.run_files import RunFolder, RunState, check_same_run
 from heuristics.training.validation import Validation, selector_of
 from heuristics.training.warm_up import tune_hints
 from l2s_plugin.errors import L2SError
-from l2s_plugin.generate import uniform
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import save_policy
 from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig
@@ -157,7 +157,8 @@ class Trainer:
         if self.hint_weight is not None:
             means |= {f"hint_{k}": weight for k, weight in enumerate(self.hint_weight.tolist())}
         self._average_statistics()
-        return {"size": f"{instances[0].n_jobs}x{instances[0].n_machines}", **self._averaged(means)}
+        size = config.sizes[self.state.batches % len(config.sizes)]
+        return {"size": size, **self._averaged(means)}
 
     def _evolve(self, instances: list[Instance], rng: np.random.Generator) -> dict[str, Any]:
         """Let one generation of rules search on the instances; the best of them make the next rule."""
@@ -194,12 +195,12 @@ class Trainer:
         seeds = np.random.SeedSequence((config.seed, batch)).generate_state(config.batch_size, np.uint32) // 2
         sizes = [parse_size(size) for size in config.sizes]
         if config.algorithm == "evolution":  # all sizes at once, and the same in all processes
-            instances = [uniform(*sizes[k % len(sizes)], int(seed)) for k, seed in enumerate(seeds)]
+            instances = [sizes[k % len(sizes)].instance(int(seed)) for k, seed in enumerate(seeds)]
             return instances, np.random.default_rng((config.seed, batch))
         size = sizes[(batch - 1) % len(sizes)]
         share = config.batch_size // self.processes
         own = seeds[self.rank * share : (self.rank + 1) * share]
-        return [uniform(*size, int(seed)) for seed in own], np.random.default_rng((config.seed, batch, self.rank))
+        return [size.instance(int(seed)) for seed in own], np.random.default_rng((config.seed, batch, self.rank))
 
     def _reinforce(self, environment: Environment, rng: np.random.Generator) -> dict[str, Any]:
         """Make n moves and learn from them by REINFORCE."""

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from heuristics.dispatching import dispatch
 from heuristics.search import Search
-from heuristics.training.config import TrainingConfig, parse_size
+from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import host_memory
+from heuristics.training.instances import parse_size
 from l2s_plugin.bounds import lower_bound
-from l2s_plugin.generate import uniform
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.selector import L2SSelector
@@ -26,10 +26,10 @@ class Validation:
     """The same searches every time: instances, first schedules and random numbers are fixed."""
 
     def __init__(self, config: TrainingConfig, threads: int = 1) -> None:
-        n_jobs, n_machines = parse_size(config.validation_size or config.sizes[0])
+        size = parse_size(config.validation_size or config.sizes[0])
         self._config = config
         self._threads = threads
-        self._instances = [uniform(n_jobs, n_machines, FIRST_SEED + k) for k in range(config.validation_instances)]
+        self._instances = [size.instance(FIRST_SEED + k) for k in range(config.validation_instances)]
         self._bounds = [lower_bound(instance) for instance in self._instances]
         self._starts = starts(config, self._instances)
 

@@ -9,9 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from heuristics.training.config import TrainingConfig, parse_size
+from heuristics.training.config import TrainingConfig
 from heuristics.training.evolution import Trial, Weights, next_generation
-from l2s_plugin.generate import uniform
+from heuristics.training.instances import parse_size
 from l2s_plugin.policy.selector import hint_rule
 
 _POPULATION = 24
@@ -27,7 +27,7 @@ def tune_hints(config: TrainingConfig) -> Weights:
     for _ in range(config.warm_up):
         seeds = rng.integers(2**31, size=(_INSTANCES, len(config.sizes)))
         instances = [
-            uniform(*parse_size(size), int(seed)) for row in seeds for size, seed in zip(config.sizes, row, strict=True)
+            parse_size(size).instance(int(seed)) for row in seeds for size, seed in zip(config.sizes, row, strict=True)
         ]
         results_of = partial(_results, Trial(config, instances, seed=int(rng.integers(2**31))))
         centre, spread, _ = next_generation(centre, spread, _POPULATION, results_of, rng)

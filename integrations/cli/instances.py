@@ -76,6 +76,7 @@ class Size(click.ParamType):
     show_default=True,
     help="Taillard's generator, or the uniform one of the paper.",
 )
+@click.option("--stages", type=int, help="Of the uniform one: jobs pass so many sets of machines one after the other.")
 @click.option("--time-seed", type=int, help="Taillard's seed of the durations, instead of --seed.")
 @click.option("--machine-seed", type=int, help="Taillard's seed of the machine orders, instead of --seed.")
 @click.option(
@@ -97,6 +98,7 @@ def generate(
     size: tuple[int, int],
     seed: int | None,
     distribution: str,
+    stages: int | None,
     time_seed: int | None,
     machine_seed: int | None,
     output: str,
@@ -110,6 +112,8 @@ def generate(
     from l2s_plugin.loader import save
 
     seeds = (time_seed, machine_seed)
+    if stages is not None and distribution != "uniform":
+        raise click.UsageError("--stages goes with --distribution uniform")
     if seeds != (None, None):
         if time_seed is None or machine_seed is None:
             raise click.UsageError("--time-seed and --machine-seed belong together")
@@ -119,7 +123,7 @@ def generate(
     elif distribution == "taillard":
         instance = generators.taillard(*size, *generators.taillard_seeds(seed or 0))
     else:
-        instance = generators.uniform(*size, seed or 0)
+        instance = generators.uniform(*size, seed or 0, stages=1 if stages is None else stages)
     save(instance, output, format_name)
 
 

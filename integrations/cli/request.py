@@ -13,7 +13,7 @@ from integrations.cli.methods import AUTOMATIC, methods_with
 from l2s_plugin import stop as stops
 
 DEFAULT_SECONDS = 10.0
-LEARNED = ("l2s", "l2s-greedy")  # the selectors that follow a policy
+LEARNED = ("l2s", "l2s-greedy", "l2s-fast")  # the selectors that follow a policy
 _FOREVER = 2**60  # more steps than anybody can wait for, and still a number of 64 bits
 
 

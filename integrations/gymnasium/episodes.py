@@ -10,10 +10,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from heuristics.training.config import parse_size
 from heuristics.training.environment import DUMMY, Environment
+from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError
-from l2s_plugin.generate import uniform
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.loader import load
@@ -70,7 +69,7 @@ class Episodes:
         self.over[b] = False
 
     def _draw(self, seed: int) -> Instance:
-        return uniform(*self._size, seed, high=_LONGEST) if self._instance is None else self._instance
+        return self._size.instance(seed) if self._instance is None else self._instance
 
     def step(self, actions: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Take one action each; returns rewards, terminated and truncated."""

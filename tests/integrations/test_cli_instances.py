@@ -75,6 +75,8 @@ def test_generate_uniform_is_the_papers_generator(tmp_path):
     path = tmp_path / "u.npy"
     run(generate, "4X3", "--distribution", "uniform", "--seed", "7", "-o", str(path))
     assert load(path) == generators.uniform(4, 3, 7)
+    run(generate, "4x3", "--distribution", "uniform", "--stages", "2", "-o", str(path))
+    assert load(path) == generators.uniform(4, 3, 0, stages=2)
 
 
 def test_generate_without_a_seed_gives_the_same_every_time():
@@ -96,6 +98,7 @@ def test_generate_takes_the_format_by_name():
             ["2x2", "--time-seed", "5", "--machine-seed", "5", "--distribution", "uniform"],
             "with Taillard only",
         ),
+        (["2x2", "--stages", "2"], "--stages goes with --distribution uniform"),
         (["2x2", "--seed", "-1"], "-1 is not in the range"),
         (["2x2", "--distribution", "normal"], "'normal' is not one of"),
     ],

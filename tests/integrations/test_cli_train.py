@@ -46,7 +46,7 @@ def metrics(folder: Path) -> list[dict]:
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
-@pytest.mark.parametrize("preset", ["paper", "fast"])
+@pytest.mark.parametrize("preset", ["paper", "graph"])
 def test_a_run_leaves_policy_figures_and_picture(preset: str, config: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     result = run("train", "--preset", preset, "--config", config, "--output", str(folder), "--threads", "1")
@@ -61,6 +61,19 @@ def test_a_run_leaves_policy_figures_and_picture(preset: str, config: str, tmp_p
     assert [entry["record"]["training"]["batches"] for entry in listed if entry["source"] == policy] == [4]
     words = ("--policy", policy, "--method", "local-search", "--neighbourhood", "n5", "--max-steps", "20", "--json")
     assert json.loads(run("solve", "ft06", *words).stdout)["selector"] == "l2s:best"
+
+
+@pytest.mark.parametrize(("preset", "display"), [("fast", "spread"), ("fast-moves", "spread"), ("ppo", "entropy")])
+def test_policies_over_moves_are_trained_by_presets(preset: str, display: str, config: str, tmp_path: Path) -> None:
+    file = Path(config)
+    file.write_text(file.read_text().partition("warm_up")[0])
+    folder = tmp_path / "run"
+    words = ("--preset", preset, "--config", config, "--size", "4x3,5x4/2", "--output", str(folder), "--threads", "1")
+    result = run("train", *words)
+    assert result.exit_code == 0, result.stderr
+    assert display in result.stderr
+    words = ("--selector", "l2s-fast", "--policy", str(folder / "best.safetensors"), "--max-steps", "20", "--json")
+    assert json.loads(run("solve", "ft06", "--method", "tabu", *words).stdout)["selector"] == "l2s-greedy:best"
 
 
 def test_options_win_over_the_file_and_the_report_is_one_object(config: str, tmp_path: Path) -> None:
@@ -107,7 +120,10 @@ def test_ctrl_c_says_how_to_go_on(config: str, tmp_path: Path) -> None:
         ([], "give the folder of a new run (--output DIR)"),
         (["--output", "a", "--resume", "b"], "give the folder of a new run (--output DIR)"),
         (["--output", "new", "--preset", "papr"], "unknown preset 'papr'"),
-        (["--output", "new", "--size", "10"], "a size is JOBSxMACHINES, such as 10x10, got '10'"),
+        (
+            ["--output", "new", "--size", "10"],
+            "a size is JOBSxMACHINES, such as 10x10, or JOBSxMACHINES/STAGES, got '10'",
+        ),
         (["--output", "new", "--size", "1x1"], "nothing to choose"),
         (["--output", "new", "--batches", "0"], "batches must be a whole number, 1 or more, got 0"),
         (["--output", "new", "--host", "annealing"], "host must be local-search or tabu"),

@@ -115,3 +115,23 @@ def test_a_million_operations_are_generated_whole():
 def test_impossible_requests_are_refused(make, message):
     with pytest.raises(InstanceError, match=message):
         make()
+
+
+@given(st.integers(1, 6), st.integers(1, 7), st.integers(0, 99), st.data())
+def test_jobs_pass_the_stages_one_after_the_other(n_jobs, n_machines, seed, data):
+    stages = data.draw(st.integers(1, n_machines))
+    instance = generate.uniform(n_jobs, n_machines, seed, stages=stages)
+    sets = np.array_split(np.arange(n_machines), stages)
+    for row in instance.machine.reshape(n_jobs, n_machines):
+        at = 0
+        for members in sets:
+            assert sorted(row[at : at + len(members)]) == members.tolist()
+            at += len(members)
+    if stages == 1:
+        assert instance == generate.uniform(n_jobs, n_machines, seed)
+
+
+@pytest.mark.parametrize("stages", [0, 5, -1])
+def test_stages_without_machines_are_refused(stages):
+    with pytest.raises(InstanceError, match="stages: expected 1 to 4"):
+        generate.uniform(3, 4, 1, stages=stages)

@@ -18,7 +18,7 @@ from l2s_plugin.policy.config import MovePolicyConfig  # noqa: E402
 from l2s_plugin.policy.move_network import MoveNetwork  # noqa: E402
 from l2s_plugin.policy.moves import MoveBatch  # noqa: E402
 
-CONFIG = PRESETS["fast-moves"].with_changes({"discount": 0.0, "entropy": 0.0})
+CONFIG = PRESETS["ppo"].with_changes({"discount": 0.0, "entropy": 0.0})
 
 
 def practise(network: MoveNetwork, rng: np.random.Generator, counts: list[int]) -> tuple[Practice, torch.Tensor]:

@@ -241,11 +241,11 @@ def test_training_stops_at_numbers_that_are_not_finite(
             with torch.no_grad():
                 next(self.network.parameters()).fill_(float("nan"))
             return original(self, *arguments)
-        loss, rows = original(self, *arguments)
-        return loss * float("inf"), rows
+        return original(self, arguments[0] * float("inf"))
 
-    original = Trainer._stretch
-    monkeypatch.setattr(Trainer, "_stretch", poison)
+    name = "_reinforce" if what == "scores" else "_update"
+    original = getattr(Trainer, name)
+    monkeypatch.setattr(Trainer, name, poison)
     with pytest.raises(TrainingError, match=f"the {what} in batch 3 are no finite numbers; stopped, .* holds batch 2"):
         train(PAPER, tmp_path, resume=True, threads=1)
     for name, array in tensors(tmp_path).items():
@@ -286,9 +286,14 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
     [
         ({"sizes": ["0x5"]}, "size 0x5: with fewer than two jobs"),
         ({"sizes": ["1x5"]}, "nothing to choose"),
-        ({"sizes": "10"}, "a size is JOBSxMACHINES, such as 10x10, got '10'"),
+        ({"sizes": "10"}, "a size is JOBSxMACHINES, such as 10x10, or JOBSxMACHINES/STAGES, got '10'"),
         ({"sizes": ["1000x1000"]}, "more than 10000 operations"),
         ({"sizes": []}, "at least one size"),
+        ({"sizes": ["5x4/5"]}, "size 5x4/5: expected 1 to 4 stages"),
+        ({"algorithm": "ppo"}, "are for policies over moves"),
+        ({"policy": {"network": "moves"}}, "are for policies over moves"),
+        ({"policy": {"network": "mlp"}}, "unknown network 'mlp'"),
+        ({"population": 0}, "population must be a whole number"),
         ({"batches": 0}, "batches must be a whole number, 1 or more, got 0"),
         ({"learning_rate": -1.0}, "learning_rate must be a number from 0 to 1"),
         ({"learning_rate": float("nan")}, "learning_rate must be a number"),
@@ -300,7 +305,7 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"seed": -1}, "seed must be a whole number"),
         ({"warm_up": 3}, "weights of the hints, and this policy has none"),
         ({"algorithm": "look-ahead"}, "needs a policy with hints"),
-        ({"algorithm": "ppo"}, "algorithm must be reinforce or look-ahead, got 'ppo'"),
+        ({"algorithm": "a2c"}, "algorithm must be reinforce or ppo or evolution or look-ahead, got 'a2c'"),
     ],
 )
 def test_impossible_configurations_are_told(changes: dict[str, Any], words: str) -> None:
