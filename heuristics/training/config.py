@@ -187,7 +187,7 @@ PRESETS = {
     "paper": TrainingConfig(),
     "fast": TrainingConfig(
         sizes=("10x10", "15x15", "20x15", "20x10", "30x15", "20x20"),
-        batches=40,
+        batches=30,
         batch_size=24,
         algorithm="evolution",
         validation_size="15x15",

@@ -81,7 +81,9 @@ def check_request(ctx: click.Context, request: Request) -> None:
             other = " or ".join(known)
             raise click.UsageError(f"{option} does not go with --method {methods[0]}, only with {other}", ctx)
     if request.policy is not None and request.selector not in (None, *LEARNED):
-        raise click.UsageError(f"--policy goes with the selectors {' and '.join(LEARNED)} only", ctx)
+        raise click.UsageError(
+            f"--policy goes with the selectors {', '.join(LEARNED[:-1])} and {LEARNED[-1]} only", ctx
+        )
     if request.warm_start and request.init:
         raise click.UsageError("--warm-start and --init both say where to begin; choose one", ctx)
     if [*request.instances, request.warm_start, config_file(ctx)].count("-") > 1:

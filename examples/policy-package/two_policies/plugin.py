@@ -7,5 +7,5 @@ from l2s_plugin import PolicySpec, hookimpl
 def l2s_policies():
     return [
         PolicySpec("first", "two_policies:first", "random weights, not trained"),
-        PolicySpec("second", "two_policies:second", "other random weights, not trained"),
+        PolicySpec("second", "two_policies:second", "over moves, trained for shops of two stages (train.toml)"),
     ]
