@@ -148,7 +148,7 @@ def rate(state, moves, count, record, rules):
         moves.admissible[row] = until <= step or (rules.aspiration and value < best)
         if moves.admissible[row]:
             admissible += 1
-            smallest = min(smallest, value)
+            smallest = min(smallest, np.int64(value))
     return admissible
 
 
