@@ -11,6 +11,7 @@ from l2s_plugin.errors import missing_extra
 from l2s_plugin.files import write_bytes
 
 _QUIET = "#6b7280"
+_MANY = 200  # batches; then their dots are small
 
 
 def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
@@ -24,11 +25,15 @@ def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> 
     checked = [row for row in rows if "validation" in row]
     left.plot([row["batch"] for row in checked], [row["validation"] for row in checked], ".-")
     left.set(xlabel="batch", ylabel="% above the lower bound", title="Validation")
-    for size in dict.fromkeys(row["size"] for row in rows):
+    sizes, marker = dict.fromkeys(row["size"] for row in rows), 2 if len(rows) > _MANY else 6
+    for size in sizes:
         own = [row for row in rows if row["size"] == size]
-        right.plot([row["batch"] for row in own], [row["improvement"] for row in own], ".", markersize=2, label=size)
+        right.plot(
+            [row["batch"] for row in own], [row["improvement"] for row in own], ".", markersize=marker, label=size
+        )
     right.set(xlabel="batch", ylabel="% below the first schedule", title="Training batches")
-    right.legend(frameon=False, markerscale=4)
+    if len(sizes) > 1:
+        right.legend(frameon=False)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=_QUIET)

@@ -54,6 +54,7 @@ def l2s_selectors() -> list[SelectorSpec]:
 def l2s_policies() -> list[PolicySpec]:
     home = "l2s_plugin.policy.shipped"
     return [
-        PolicySpec("l2s", f"{home}:L2S", "small, with hints, for n5 moves on a CPU; the default"),
+        PolicySpec("l2s", f"{home}:L2S", "over moves, for local search with n5; the default"),
         PolicySpec("l2s-fast", f"{home}:L2S_FAST", "over moves, for tabu search in the compiled loop"),
+        PolicySpec("l2s-paper", f"{home}:L2S_PAPER", "the paper's network and algorithm, trained for under an hour"),
     ]

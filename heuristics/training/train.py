@@ -301,7 +301,13 @@ class Trainer:
         gap = self._validation.gap_of(selector_of(self.config, weights))
         if self.state.best is None or gap < self.state.best["validation"]:
             self.state.best = {"batch": figures["batch"], "validation": gap}
-            record = {"training": self.config.to_dict(), "seconds": round(self.state.seconds), **self.state.best}
+            curve = [[row["batch"], row["validation"]] for row in self.folder.metrics() if "validation" in row]
+            record = {
+                "training": self.config.to_dict(),
+                "seconds": round(self.state.seconds),
+                **self.state.best,
+                "curve": [*curve, [figures["batch"], gap]],
+            }
             host = {"method": self.config.host, "neighbourhood": self.config.neighbourhood}
             save_policy(self.folder.best_file, self.config.policy, weights, record, host=host)
         return gap
