@@ -62,6 +62,19 @@ def watch(instance: Any, check: Any, seed: int, neighbourhood: str = "n7", steps
     return search
 
 
+def kernel_features(state: Any, moves: Any) -> np.ndarray:
+    """The features as the kernels fill them."""
+    features = np.empty((len(moves.u), N_MOVE_FEATURES), np.float32)
+    common = np.empty(N_STATE_FEATURES, np.float32)
+    own = type(moves)._make(np.ascontiguousarray(column) for column in moves)
+    scale = np.float32(1 / state.instance.duration.mean())
+    smallest = smallest_admissible(own, len(own.u))
+    fill_state_features(state.kernel_state, own, len(own.u), scale, smallest, common)
+    for row in range(len(own.u)):
+        fill_move_features(state.kernel_state, own, row, scale, smallest, common, features[row])
+    return features
+
+
 def plain_features(state: Any, moves: Any, moved: dict[int, int], best: Any, best_step: int) -> np.ndarray:
     """The features by their definitions, from what Python code sees of a search."""
     instance = state.instance
@@ -111,14 +124,7 @@ def test_features_are_what_they_are_called(seed: int, neighbourhood: str) -> Non
 
     def check(search: Search, moves: Any, moved: dict[int, int]) -> None:
         state = search.view
-        features = np.empty((len(moves.u), N_MOVE_FEATURES), np.float32)
-        common = np.empty(N_STATE_FEATURES, np.float32)
-        own = type(moves)._make(np.ascontiguousarray(column) for column in moves)
-        scale = np.float32(1 / instance.duration.mean())
-        smallest = smallest_admissible(own, len(own.u))
-        fill_state_features(state.kernel_state, own, len(own.u), scale, smallest, common)
-        for row in range(len(own.u)):
-            fill_move_features(state.kernel_state, own, row, scale, smallest, common, features[row])
+        features = kernel_features(state, moves)
         position = np.argsort(search.best_order)
         expected = plain_features(state, moves, moved, position, search.best_step)
         np.testing.assert_allclose(features, expected, rtol=2e-5, atol=2e-6)
@@ -157,15 +163,8 @@ def test_compiled_scores_are_those_of_the_network(hidden: int) -> None:
         nonlocal compared
         state = search.view
         scores = scorer.scores_batch([state], [moves])[0]
-        features = np.empty((len(moves.u), N_MOVE_FEATURES), np.float32)
-        common = np.empty(N_STATE_FEATURES, np.float32)
-        own = type(moves)._make(np.ascontiguousarray(column) for column in moves)
-        scale = np.float32(1 / state.instance.duration.mean())
-        smallest = smallest_admissible(own, len(own.u))
-        fill_state_features(state.kernel_state, own, len(own.u), scale, smallest, common)
-        for row in range(len(own.u)):
-            fill_move_features(state.kernel_state, own, row, scale, smallest, common, features[row])
-        near = own.value <= smallest + int(np.float32(CONFIG.margin) / scale)
+        features = kernel_features(state, moves)
+        near = moves.value <= moves.value.min() + int(CONFIG.margin * state.instance.duration.mean())
         expected = network(torch.as_tensor(features)).detach().numpy()
         np.testing.assert_allclose(scores[near], expected[near], rtol=1e-4, atol=1e-5)
         assert np.isneginf(scores[~near]).all()
