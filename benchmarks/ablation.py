@@ -27,7 +27,7 @@ VARIANTS = {
 def config_of(architecture: dict[str, object], batches: int, seed: int) -> TrainingConfig:
     """The preset `paper`, on a reduced budget."""
     policy = {"width": 32, "layers": 3, "action_width": 32, "action_layers": 2} | architecture
-    budget = {"batches": batches, "batch_size": 32, "steps": 200, "learning_rate": 1e-3}
+    budget = {"batches": batches, "batch_size": 32, "steps": 200, "learning_rate": 3e-4}
     validation = {"validation_instances": 100, "validation_steps": 200, "validation_every": 3}
     return preset("paper").with_changes({**budget, **validation, "seed": seed, "policy": policy})
 
