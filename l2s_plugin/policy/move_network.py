@@ -36,14 +36,14 @@ class MoveNetwork(nn.Module):
             nn.init.zeros_(self.output.weight)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Scores (M) of moves with the given features (M, 26)."""
+        """Scores (M) of moves with the given features (M, 27)."""
         scores = features @ self.rule
         if self.config.hidden:
             scores = scores + self.output(torch.relu(self.hidden(features))).squeeze(-1)
         return scores
 
     def scores_and_embedding(self, batch: MoveBatch) -> tuple[Tensor, Tensor]:
-        """Score of every candidate move (M), and what a critic may know of the states (B, 58): their features, and
+        """Score of every candidate move (M), and what a critic may know of the states (B, 60): their features, and
         mean and minimum of those of the moves."""
         features, states = (torch.as_tensor(part).to(self.rule) for part in (batch.features, batch.states))
         return self(features), torch.cat((states, *_pooled(features, torch.as_tensor(batch.counts))), dim=1)

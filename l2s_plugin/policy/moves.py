@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.matmul import UNITS
 from l2s_plugin.kernels.move_policy import (
+    EVERYTHING,
+    FEATURE_GROUPS,
+    GROUPS,
     HIDDEN,
     MARGIN,
     N_MOVE_FEATURES,
@@ -33,9 +36,14 @@ Floats = NDArray[np.float32]
 class MoveBatch:
     """What a policy over moves sees of B states with M candidate moves altogether."""
 
-    features: Floats  # (M, 26)
+    features: Floats  # (M, 27)
     states: Floats  # (B, 6)
     counts: NDArray[np.int64]  # (B), candidate moves of each state, in a row
+
+
+def used_groups(rule: Any) -> int:
+    """The groups of features that a rule has a weight for."""
+    return sum(group for group, members in FEATURE_GROUPS.items() if np.any(np.asarray(rule)[list(members)]))
 
 
 class MoveScorer:
@@ -47,6 +55,7 @@ class MoveScorer:
         self._array = np.zeros(size, np.float32)
         self._array[[MARGIN, HIDDEN]] = config.margin, config.hidden
         self._array[rule : rule + N_MOVE_FEATURES] = weights["rule"]
+        self._array[GROUPS] = EVERYTHING if config.hidden else used_groups(weights["rule"])
         if config.hidden:
             rows = np.vstack((weights["hidden.bias"], weights["output.weight"], np.transpose(weights["hidden.weight"])))
             blocks = rows.reshape(len(rows), -1, UNITS).swapaxes(0, 1)

@@ -12,7 +12,7 @@ Shape = tuple[int, ...]
 
 N_FEATURES = 3
 N_HINTS = 4  # that of `l2s_plugin.kernels.hints`, which would load numba for a listing
-N_MOVE_FEATURES = 26  # that of `l2s_plugin.kernels.move_policy`, likewise
+N_MOVE_FEATURES = 27  # that of `l2s_plugin.kernels.move_policy`, likewise
 _NAMED = 3  # how many wrong tensors a message names
 
 
