@@ -22,6 +22,8 @@ from l2s_plugin.stop import Progress, Stop
 
 Listener = Callable[[Improvement], None]
 
+_in_threads: set[Monitor] = set()  # runs in other threads than the main one, which alone hears signals
+
 
 class SearchError(PluginError):
     """A part of the search broke its contract; `result` holds the best schedule found before."""
@@ -59,12 +61,15 @@ class Monitor:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._handlers[number] = signal.signal(number, self._interrupt)
+        else:
+            _in_threads.add(self)
         self._begin = time.perf_counter()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        _in_threads.discard(self)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
@@ -167,3 +172,9 @@ class Pace:
         elapsed, self._last = max(now - self._last, 1e-6), now
         self._chunk = max(1, min(self._chunk * 4, int(self._chunk * 0.03 / elapsed)))
         return self._chunk
+
+
+def interrupt_threads() -> None:
+    """End the runs in other threads of this process with their incumbents, as Ctrl-C ends one in the main thread."""
+    for monitor in tuple(_in_threads):
+        monitor.stopped_by = "interrupt"

@@ -75,8 +75,9 @@ def train(
     """
     if threads is not None:
         torch.set_num_threads(threads)
+    device = own_device(device)
     with process_group(device) as (rank, processes):
-        if config.batch_size % processes:
+        if config.batch_size % processes and config.algorithm != "evolution":
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)
         if compile_network and isinstance(trainer.network, TrainableNetwork):
@@ -166,7 +167,12 @@ class Trainer:
         weights = self._weights()
 
         def results_of(tried: NDArray[np.float64]) -> list[float]:
-            return trial.results([selector_of(self.config, weights | {"rule": rule}) for rule in tried])
+            """Of all rules; every process tries its share of them."""
+            own, results = slice(self.rank, None, self.processes), np.zeros(len(tried))
+            results[own] = trial.results([selector_of(self.config, weights | {"rule": rule}) for rule in tried[own]])
+            if self.processes > 1:
+                distributed.all_reduce(torch.from_numpy(results))
+            return results.tolist()
 
         centre, self.spread, left = next_generation(
             weights["rule"].astype(np.float64), self.spread, self.config.population, results_of, rng
@@ -367,6 +373,12 @@ def _frozen_statistics(network: nn.Module) -> Iterator[None]:
         norm.momentum, norm.num_batches_tracked = momentum, count
 
 
+def own_device(device: str) -> str:
+    """With `torchrun`, every process of a machine has a GPU of its own."""
+    number = os.environ.get("LOCAL_RANK")
+    return device if number is None or device != "cuda" else f"cuda:{number}"
+
+
 @contextmanager
 def process_group(device: str) -> Iterator[tuple[int, int]]:
     """Number of this process and of all; `torchrun` says so in the environment."""
@@ -374,7 +386,7 @@ def process_group(device: str) -> Iterator[tuple[int, int]]:
     if processes == 1:
         yield 0, 1
         return
-    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    distributed.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
     try:
         yield distributed.get_rank(), processes
     finally:

@@ -130,7 +130,10 @@ def _cluster(address: str | None) -> AbstractContextManager[Executor | None]:
         return nullcontext()
     from integrations.cluster import executor_for
 
-    return executor_for(address)
+    executor = executor_for(address)
+    if not executor.client.ncores():  # a cluster may well start them when there is work
+        click.echo(f"the dask cluster at {address} has no workers yet; waiting for them", err=True)
+    return executor
 
 
 def _milestones(text: str | None) -> list[int]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import l2s_plugin as l2s
 from heuristics import tabu_search
 from integrations.bench import report
-from integrations.bench.cells import run_cell
+from integrations.bench.cells import Cell, Configuration, run_cell
 from integrations.bench.curves import anytime_curves
 from integrations.bench.sets import groups
 from integrations.bench.store import Store
@@ -135,6 +135,13 @@ def test_a_report_may_lie_in_the_folder_of_the_results(tmp_path):
     assert result.exit_code == 0, result.output
     assert f"wrote {folder}/bench.html" in result.stderr
     assert "L2S, 500 steps" in (folder / "bench.html").read_text()
+
+
+@pytest.mark.parametrize("method", ["tabu", "cp-sat", "hybrid"])
+def test_a_run_keeps_to_one_core(method):
+    """Several run side by side, here or on a cluster."""
+    row = run_cell(Cell("ft06", "ft", Configuration(method), 1, None, 60.0))
+    assert (row["makespan"], row["workers"]) == (55, 1)
 
 
 def test_several_processes_give_the_same_table():

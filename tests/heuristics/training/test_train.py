@@ -15,6 +15,7 @@ import pytest
 
 from heuristics import local_search
 from heuristics.training.config import PRESETS, TrainingConfig
+from heuristics.training.evolution import Trial
 from heuristics.training.run_files import RunFolder
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError
@@ -24,7 +25,7 @@ from l2s_plugin.policy.selector import L2SSelector
 
 torch = pytest.importorskip("torch")
 
-from heuristics.training.train import Trainer, TrainingError, train  # noqa: E402
+from heuristics.training.train import Trainer, TrainingError, own_device, train  # noqa: E402
 
 TINY: dict[str, Any] = {
     "sizes": ("4x4", "5x3"), "batches": 5, "batch_size": 4, "steps": 6, "horizon": 3, "learning_rate": 1e-2,
@@ -180,9 +181,9 @@ TORCHRUN = """
 import os, sys
 sys.path.insert(0, os.getcwd())
 from heuristics.training.train import train
-from tests.heuristics.training.test_train import PAPER
+from tests.heuristics.training import test_train
 
-train(PAPER, sys.argv[1], threads=1, resume="resume" in sys.argv)
+train(getattr(test_train, sys.argv[2]), sys.argv[1], threads=1)
 """
 
 
@@ -199,13 +200,36 @@ def test_two_processes_share_a_batch(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(TORCHRUN)
     for name in ("one", "two"):
-        torchrun(str(script), str(tmp_path / name))
+        torchrun(str(script), str(tmp_path / name), "PAPER")
     assert_same_run(tmp_path / "one", tmp_path / "two")
     alone = [Trainer(PAPER, RunFolder(tmp_path), rank=0, processes=1)._instances(3)[0]]
     shares = [Trainer(PAPER, RunFolder(tmp_path), rank=rank, processes=2)._instances(3)[0] for rank in (0, 1)]
     assert alone[0] == shares[0] + shares[1]
     rows = figures(tmp_path / "one")
     assert [row["batch"] for row in rows] == [1, 2, 3, 4, 5]
+
+
+def test_two_processes_share_the_rules_that_evolution_tries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the numbers of a single process, which tries them all."""
+    script = tmp_path / "script.py"
+    script.write_text(TORCHRUN)
+    torchrun(str(script), str(tmp_path / "two"), "EVOLVED")
+    train(EVOLVED, tmp_path / "one", threads=1)
+    assert_same_run(tmp_path / "one", tmp_path / "two")
+    tried: list[int] = []
+    results = Trial.results
+    monkeypatch.setattr(Trial, "results", lambda trial, rules: tried.append(len(rules)) or results(trial, rules))
+    monkeypatch.setattr("heuristics.training.train.distributed.all_reduce", lambda values: None)
+    Trainer(EVOLVED, RunFolder(tmp_path / "share"), rank=1, processes=2)._evolve(
+        [generate.uniform(3, 3, 1)], np.random.default_rng(1)
+    )
+    assert tried == [EVOLVED.population // 2]
+
+
+def test_every_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert own_device("cuda") == "cuda"
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert [own_device(device) for device in ("cuda", "cuda:1", "cpu")] == ["cuda:3", "cuda:1", "cpu"]
 
 
 # --- bad input
