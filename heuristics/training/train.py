@@ -17,6 +17,7 @@ from heuristics.training.environment import Environment
 from heuristics.training.evolution import FIRST_SPREAD, Trial, next_generation
 from heuristics.training.instances import parse_size
 from heuristics.training.run_files import RunFolder, RunState, check_same_run
+from heuristics.training.slopes import MILESTONES, deviations, mirrored_results, slopes, smoothed
 from heuristics.training.validation import Validation, selector_of
 from heuristics.training.warm_up import tune_hints
 from l2s_plugin.errors import L2SError
@@ -115,6 +116,7 @@ class Trainer:
         self.parameters = [parameter for parameter in everything if parameter.requires_grad]
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
         self.spread = FIRST_SPREAD  # of the rules that evolution tries
+        self.slope = np.zeros(1)  # along every weight, as far as known
         self.state = RunState(config)
         self._validation: Validation | None = None
 
@@ -130,7 +132,7 @@ class Trainer:
         batch = self.state.batches + 1
         self._set_learning_rate(batch)
         instances, rng = self._instances(batch)
-        learn = self._evolve if self.config.algorithm == "evolution" else self._learn
+        learn = {"evolution": self._evolve, "slopes": self._descend}.get(self.config.algorithm, self._learn)
         figures = {"batch": batch, **learn(instances, rng)}
         self.state.batches = batch
         if self.rank == 0:
@@ -182,6 +184,33 @@ class Trainer:
         spread = float(self.spread[self.spread > 0].mean())
         return {"size": ",".join(self.config.sizes), "improvement": 100 - left, "spread": spread}
 
+    def _descend(self, instances: list[Instance], rng: np.random.Generator) -> dict[str, Any]:
+        """Try deviations from the rule on both sides, and go where results are better."""
+        config, weights = self.config, self._weights()
+        changing = {name: getattr(self.network, name) for name in ("rule", "drift") if name in weights}
+        centre = np.concatenate([weights[name].ravel() for name in changing]).astype(np.float64)
+        milestones = [max(round(part * config.steps), 1) for part in MILESTONES]
+        trial = Trial(config, instances, int(rng.integers(2**31)), milestones=milestones)
+
+        def parts(tried: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+            rows = tried.reshape(-1, len(weights["rule"]))
+            return dict(zip(changing, (rows[0], rows[1:]), strict=False))
+
+        def search(tried: NDArray[np.float64], k: int) -> float:
+            return trial.search(selector_of(config, weights | parts(tried)), k)
+
+        tried = deviations((len(instances), len(centre)), config.features, rng)
+        own = range(self.rank, len(instances), self.processes)
+        results = mirrored_results(search, centre, tried, own, torch.get_num_threads())
+        if self.processes > 1:
+            distributed.all_reduce(torch.from_numpy(results))
+        self.slope, slope = smoothed(self.slope, slopes(tried, results), self.state.batches + 1)
+        for name, values in parts(centre - self.optimiser.param_groups[0]["lr"] * slope).items():
+            with torch.no_grad():
+                changing[name].copy_(torch.as_tensor(values))
+        figures = {"improvement": 100 - float(results.mean()), "slope": float(np.abs(slope).max())}
+        return {"size": ",".join(config.sizes), **figures}
+
     def resume(self) -> None:
         """Go on from the files of the folder."""
         state = self.folder.load()
@@ -200,7 +229,7 @@ class Trainer:
         config = self.config
         seeds = np.random.SeedSequence((config.seed, batch)).generate_state(config.batch_size, np.uint32) // 2
         sizes = [parse_size(size) for size in config.sizes]
-        if config.algorithm == "evolution":  # all sizes at once, and the same in all processes
+        if config.algorithm in ("evolution", "slopes"):  # all sizes at once, and the same in all processes
             instances = [sizes[k % len(sizes)].instance(int(seed)) for k, seed in enumerate(seeds)]
             return instances, np.random.default_rng((config.seed, batch))
         size = sizes[(batch - 1) % len(sizes)]
@@ -327,7 +356,8 @@ class Trainer:
         for i, entry in self.optimiser.state_dict()["state"].items():
             tensors |= {f"adam.{i}.{name}": tensor for name, tensor in entry.items()}
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
-        return arrays | ({"evolution.spread": self.spread} if self.config.algorithm == "evolution" else {})
+        evolving = {"evolution": {"evolution.spread": self.spread}, "slopes": {"slopes.slope": self.slope}}
+        return arrays | evolving.get(self.config.algorithm, {})
 
     def _load_tensors(self, arrays: Mapping[str, Any]) -> None:
         tensors = {name: torch.tensor(array) for name, array in arrays.items()}
@@ -336,6 +366,7 @@ class Trainer:
             return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
         self.spread = arrays.get("evolution.spread", self.spread)
+        self.slope = arrays.get("slopes.slope", self.slope)
         try:
             self.network.load_state_dict(part("network."))
             self.critic.load_state_dict(part("critic."))

@@ -50,11 +50,11 @@ N_MOVE_FEATURES = 27
 
 # Features that cost something, by what they are computed from. Where a policy has no use for any of a group, and no
 # layer, they are left out.
-RECENCY, SHAPE, DURATIONS, SLACKS, MOVED, INCUMBENT, PATHS = (1 << k for k in range(7))
-EVERYTHING = (1 << 7) - 1
+RECENCY, SHAPE, DURATIONS, BEFORE_IN_JOB, AFTER_IN_JOB, ON_MACHINE, MOVED, INCUMBENT, PATHS = (1 << k for k in range(9))
+EVERYTHING = (1 << 9) - 1
 FEATURE_GROUPS = {
-    RECENCY: (2, 3, 4, 5, 20), SHAPE: (9, 10, 11), DURATIONS: (12, 13), SLACKS: (14, 15, 16, 17, 18, 19),
-    MOVED: (21, 22, 23, 24), INCUMBENT: (25,), PATHS: (26,),
+    RECENCY: (2, 3, 4, 5, 20), SHAPE: (9, 10, 11), DURATIONS: (12, 13), BEFORE_IN_JOB: (14, 16), AFTER_IN_JOB: (15, 17),
+    ON_MACHINE: (18, 19), MOVED: (21, 22, 23, 24), INCUMBENT: (25,), PATHS: (26,),
 }  # fmt: skip
 
 # What the critic of a training sees of the whole state: three of the features above, the best estimate, the age of the
@@ -73,12 +73,12 @@ _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 @numba.njit(inline="always")
 def layout(hidden):
-    """Where in `parameters` there are: the rule; the units, in blocks as `rectified_units` wants them; room for the
-    features of a move, and of the state; and the end."""
+    """Where in `parameters` there are: the rule and its two drifts, 32 apart; the units, in blocks as `rectified_units`
+    wants them; room for the rule of the moment, the features of a move, and of the state; and the end."""
     rule = HEADER
-    layer = rule + 32
-    features = layer + (2 + N_MOVE_FEATURES) * hidden
-    return rule, layer, features, features + 32, features + 48
+    layer = rule + 96
+    present = layer + (2 + N_MOVE_FEATURES) * hidden
+    return rule, layer, present, present + 32, present + 64, present + 80
 
 
 @float_kernel
@@ -144,11 +144,13 @@ def fill_move_features(state, moves, row, per_duration, smallest, common, groups
     if groups & DURATIONS:
         features[12] = np.float32(state.duration[u]) * per_duration
         features[13] = np.float32(state.duration[v]) * per_duration
-    if groups & SLACKS:
+    if groups & BEFORE_IN_JOB:
         features[14] = _slack(state, state.job_pred[u], per_duration)
-        features[15] = _slack(state, state.job_succ[u], per_duration)
         features[16] = _slack(state, state.job_pred[v], per_duration)
+    if groups & AFTER_IN_JOB:
+        features[15] = _slack(state, state.job_succ[u], per_duration)
         features[17] = _slack(state, state.job_succ[v], per_duration)
+    if groups & ON_MACHINE:
         features[18] = _slack(state, state.machine_pred[u], per_duration)
         features[19] = _slack(state, state.machine_succ[v], per_duration)
     if groups & MOVED:
@@ -170,21 +172,23 @@ def score_near_moves(state, moves, count, parameters, scores):
     """Score the admissible moves whose value is within the margin of the best; -inf for the others."""
     per_duration = parameters[PER_DURATION]
     hidden, groups = int(parameters[HIDDEN]), int(parameters[GROUPS])
-    rule, layer, at, common, _ = layout(hidden)
-    features = parameters[at : at + N_MOVE_FEATURES]
+    rule, layer, present, at, shared, _ = layout(hidden)
+    features, common = parameters[at : at + N_MOVE_FEATURES], parameters[shared : shared + N_STATE_FEATURES]
     smallest = smallest_admissible(moves, count)
     limit = smallest + np.int64(parameters[MARGIN] / per_duration)
-    fill_state_features(state, moves, count, per_duration, smallest, parameters[common : common + N_STATE_FEATURES])
+    fill_state_features(state, moves, count, per_duration, smallest, common)
+    for i in range(N_MOVE_FEATURES):
+        parameters[present + i] = (
+            parameters[rule + i] + common[0] * parameters[rule + 32 + i] + common[1] * parameters[rule + 64 + i]
+        )
     for row in range(count):
         if not moves.admissible[row] or moves.value[row] > limit:
             scores[row] = -np.inf
             continue
-        fill_move_features(
-            state, moves, row, per_duration, smallest, parameters[common : common + N_STATE_FEATURES], groups, features
-        )
+        fill_move_features(state, moves, row, per_duration, smallest, common, groups, features)
         score = _ZERO
         for i in range(N_MOVE_FEATURES):
-            score += features[i] * parameters[rule + i]
+            score += features[i] * parameters[present + i]
         for block in range(hidden // UNITS):
             score += rectified_units(
                 features, N_MOVE_FEATURES, parameters, layer + block * UNITS * (2 + N_MOVE_FEATURES)

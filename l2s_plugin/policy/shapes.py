@@ -24,6 +24,8 @@ def weight_shapes(config: AnyConfig) -> dict[str, Shape]:
 def _move_shapes(config: MovePolicyConfig) -> dict[str, Shape]:
     """As in `l2s_plugin.policy.move_network.MoveNetwork`."""
     shapes: dict[str, Shape] = {"rule": (N_MOVE_FEATURES,)}
+    if config.drift:
+        shapes["drift"] = (2, N_MOVE_FEATURES)
     if config.hidden:
         shapes |= {"hidden.weight": (config.hidden, N_MOVE_FEATURES), "hidden.bias": (config.hidden,)}
         shapes |= {"output.weight": (1, config.hidden)}
