@@ -37,6 +37,7 @@ class RunState:
     batches: int = 0
     seconds: float = 0.0
     best: dict[str, Any] | None = None  # the figures of the best validation
+    command: str | None = None  # that it began with
     tensors: Tensors = field(default_factory=dict, repr=False)
 
 
@@ -64,7 +65,8 @@ class RunFolder:
     def save(self, state: RunState) -> None:
         """Keep the state."""
         contents = {
-            "config": state.config.to_dict(), "batches": state.batches, "seconds": state.seconds, "best": state.best
+            "config": state.config.to_dict(), "batches": state.batches, "seconds": state.seconds, "best": state.best,
+            "command": state.command,
         }  # fmt: skip
         texts = {key: json.dumps(value) for key, value in contents.items()}
         arrays = {name: np.asarray(value) for name, value in state.tensors.items()}
@@ -78,7 +80,7 @@ class RunFolder:
         if header.get("format") != _FORMAT:
             raise L2SError(f"{self.state_file}: not the state of a training run")
         try:
-            values = {key: json.loads(header[key]) for key in ("config", "batches", "seconds", "best")}
+            values = {key: json.loads(header[key]) for key in ("config", "batches", "seconds", "best", "command")}
             config = TrainingConfig.from_dict(values.pop("config"))
             state = RunState(config, tensors=tensors, **values)
         except (KeyError, ValueError, TypeError) as error:

@@ -51,6 +51,7 @@ def train(
     device: str = "cpu",
     threads: int | None = None,
     compile_network: bool = False,
+    command: str | None = None,
     listener: Listener | None = None,
 ) -> RunState:
     """Train a policy; its best version is `best.safetensors` in the folder.
@@ -71,6 +72,8 @@ def train(
     compile_network
         Let torch generate code for the network; needs a C++ compiler (on the CPU) and a minute, and saves a third of
         the time. Other roundings, so other numbers: a run should stay with what it began with.
+    command
+        What the run was begun with, for the training record of its policy.
     listener
         Called with the figures of every batch.
     """
@@ -88,6 +91,7 @@ def train(
         else:
             if rank == 0:
                 trainer.folder.create()
+            trainer.state.command = command
             trainer.warm_up()
         while trainer.state.batches < config.batches:
             figures = trainer.run_batch()
@@ -137,7 +141,8 @@ class Trainer:
         self.state.batches = batch
         if self.rank == 0:
             if batch % self.config.validation_every == 0 or batch == self.config.batches:
-                figures["validation"] = self._validate(figures)
+                seconds = self.state.seconds + time.perf_counter() - begin
+                figures["validation"] = self._validate(batch, seconds)
             self.state.seconds += time.perf_counter() - begin
             figures["seconds"] = self.state.seconds
             self.folder.add_metrics(figures)
@@ -329,20 +334,19 @@ class Trainer:
         distributed.all_reduce(values)
         return dict(zip(figures, (values / self.processes).tolist(), strict=True))
 
-    def _validate(self, figures: Mapping[str, Any]) -> float:
+    def _validate(self, batch: int, seconds: float) -> float:
+        """How good the policy is now; the best one so far is kept, with how it came about."""
         if self._validation is None:
             self._validation = Validation(self.config, torch.get_num_threads())
         weights = self._weights()
         gap = self._validation.gap_of(selector_of(self.config, weights))
         if self.state.best is None or gap < self.state.best["validation"]:
-            self.state.best = {"batch": figures["batch"], "validation": gap}
+            self.state.best = {"batch": batch, "validation": gap}
             curve = [[row["batch"], row["validation"]] for row in self.folder.metrics() if "validation" in row]
-            record = {
-                "training": self.config.to_dict(),
-                "seconds": round(self.state.seconds),
-                **self.state.best,
-                "curve": [*curve, [figures["batch"], gap]],
-            }
+            record = {"training": self.config.to_dict(), "seconds": round(seconds), **self.state.best}
+            record["curve"] = [*curve, [batch, gap]]
+            if self.state.command is not None:
+                record["command"] = self.state.command
             host = {"method": self.config.host, "neighbourhood": self.config.neighbourhood}
             save_policy(self.folder.best_file, self.config.policy, weights, record, host=host)
         return gap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 import tomllib
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from integrations.cli.request import given_options
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import read_text
 
 if TYPE_CHECKING:
     from heuristics.training.config import TrainingConfig
 
+_FOR_READERS = ("output", "tensorboard", "as_json")  # options that change nothing about the policy
 _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed", "host")
 
 
@@ -39,7 +42,9 @@ _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed"
 @click.option("--compile", "compile_network", is_flag=True, help="Generate code for the network (torch.compile).")
 @click.option("--tensorboard", is_flag=True, help="Also write the figures for TensorBoard, into DIR/tensorboard.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run and nothing else.")
+@click.pass_context
 def train(
+    ctx: click.Context,
     preset: str | None,
     sizes: str | None,
     config_file: str | None,
@@ -76,7 +81,18 @@ def train(
     folder = resume or output
     assert folder is not None
     how = {"resume": resume is not None, "device": device, "threads": threads, "compile_network": compile_network}
+    how["command"] = _command(ctx)
     _run(config, folder, how, tensorboard, as_json)
+
+
+def _command(ctx: click.Context) -> str:
+    """What was asked for, for the training record."""
+    words = ["l2s", "train"]
+    for option in given_options(ctx):
+        value = ctx.params[option.name]
+        if option.name not in _FOR_READERS:
+            words += [option.spelling] if isinstance(value, bool) else [option.spelling, str(value)]
+    return shlex.join(words)
 
 
 def _from_file(path: str | None) -> dict[str, Any]:
@@ -144,9 +160,12 @@ def _tensorboard_writer(folder: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise missing_extra(str(error.name or "tensorboard"), "tensorboard") from None
-    writer = SummaryWriter(str(folder / "tensorboard"))
+    writer: Any = None
 
     def write(figures: dict[str, Any]) -> None:
+        nonlocal writer
+        if writer is None:  # not before the run has begun; what a run that was ended left of this batch is replaced
+            writer = SummaryWriter(str(folder / "tensorboard"), purge_step=figures["batch"])
         for key, value in figures.items():
             if isinstance(value, float):
                 writer.add_scalar(key, value, figures["batch"])

@@ -139,26 +139,28 @@ def _topological(layer: Any, x: Tensor, arcs: Arcs, shares: tuple[Tensor, ...]) 
 
 def _context(layer: Any, x: Tensor, arcs: Arcs) -> Tensor:
     """One iteration of the context-aware module (eq. 4-6), (N, 3 or p) -> (N, p)."""
-    job = _attend(layer.job, x, arcs.job_pred, arcs)
-    machine = _attend(layer.machine, x, arcs.machine_pred, None)
+    # one product for both: those with so few columns cost far more than their arithmetic
+    attention = F.linear(x, torch.cat((_attention(layer.job), _attention(layer.machine))))
+    job, machine = attention.chunk(2, 1)
+    job = _attend(layer.job, x, job, arcs.job_pred, arcs)
+    machine = _attend(layer.machine, x, machine, arcs.machine_pred, None)
     return (F.elu(job) + F.elu(machine)) / 2
 
 
-def _attend(gat: Any, x: Tensor, pred: Tensor, ends: Arcs | None) -> Tensor:
+def _attention(gat: Any) -> Tensor:
+    """What gives the attention of all heads as source and as target right from the input, (2h, 3 or p)."""
+    return torch.cat([torch.block_diag(*vectors[0]) @ gat.lin.weight for vectors in (gat.att_src, gat.att_dst)])
+
+
+def _attend(gat: Any, x: Tensor, attention: Tensor, pred: Tensor, ends: Arcs | None) -> Tensor:
     """Attention to one predecessor and the node itself: the softmax of two is a sigmoid of their difference."""
-    message = gat.lin(x)
-    source, target = (message @ torch.cat((_block_diagonal(gat.att_src), _block_diagonal(gat.att_dst)), 1)).chunk(2, 1)
-    values = message.unflatten(1, (gat.heads, gat.out_channels))  # (N, h, p / h); source and target (N, h)
+    source, target = attention.chunk(2, 1)
+    values = gat.lin(x).unflatten(1, (gat.heads, gat.out_channels))  # (N, h, p / h); source and target (N, h)
     gate = torch.sigmoid(_leaky(source.index_select(0, pred) + target) - _leaky(source + target))
     mixed = torch.lerp(values, values.index_select(0, pred), gate.unsqueeze(2))
     if ends is not None:
         mixed = mixed.index_copy(0, ends.end, _attend_to_ends(values, source, target, ends))
     return mixed.flatten(1) + gat.bias
-
-
-def _block_diagonal(attention: Tensor) -> Tensor:
-    """The attention vectors of all heads (1, h, p / h) as one matrix (p, h), so that a product applies them."""
-    return torch.block_diag(*attention[0]).T
 
 
 def _attend_to_ends(values: Tensor, source: Tensor, target: Tensor, arcs: Arcs) -> Tensor:

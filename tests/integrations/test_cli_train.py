@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from integrations.cli.train import TrainingDisplay
+from l2s_plugin.policy.checkpoint import load_policy
 from tests.integrations.command_line import assert_bad_input, run
 
 pytest.importorskip("torch")
@@ -59,6 +60,8 @@ def test_a_run_leaves_policy_figures_and_picture(preset: str, config: str, tmp_p
     policy = str(folder / "best.safetensors")
     listed = json.loads(run("policies", policy, "--json").stdout)["policies"]
     assert [entry["record"]["training"]["batches"] for entry in listed if entry["source"] == policy] == [4]
+    command = f"l2s train --preset {preset} --config {config} --threads 1"
+    assert [entry["record"]["command"] for entry in listed if entry["source"] == policy] == [command]
     words = ("--policy", policy, "--method", "local-search", "--neighbourhood", "n5", "--max-steps", "20", "--json")
     assert json.loads(run("solve", "ft06", *words).stdout)["selector"] == "l2s:best"
 
@@ -92,6 +95,44 @@ def test_a_run_goes_on_with_its_own_configuration(config: str, tmp_path: Path) -
     result = run("train", "--resume", str(parts), "--batches", "4", "--threads", "1")
     assert result.exit_code == 0, result.stderr
     assert metrics(parts) == metrics(whole)
+    record = load_policy(parts / "best.safetensors").record
+    assert record["command"] == f"l2s train --config {config} --batches 2 --threads 1"  # the one it began with
+
+
+def test_figures_are_written_for_tensorboard(config: str, tmp_path: Path) -> None:
+    """As its own reader sees them: every batch once, also after a run that was ended and went on."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder = tmp_path / "run"
+    words = ("--tensorboard", "--threads", "1")
+    state = folder / "state.safetensors"
+    run("train", "--config", config, "--output", str(folder), "--batches", "3", *words)
+    third = state.read_bytes()
+    run("train", "--resume", str(folder), "--batches", "4", *words)
+    state.write_bytes(third)  # as if it had been ended before it could keep the fourth batch
+    result = run("train", "--resume", str(folder), "--batches", "4", *words)
+    assert result.exit_code == 0, result.stderr
+    events = EventAccumulator(str(folder / "tensorboard")).Reload()
+    rows = metrics(folder)
+    for name in ("improvement", "entropy", "validation"):
+        expected = [(row["batch"], row[name]) for row in rows if name in row]
+        assert [(event.step, pytest.approx(event.value, rel=1e-6)) for event in events.Scalars(name)] == expected
+
+
+def test_a_refused_run_leaves_no_events_behind(config: str, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    folder = tmp_path / "run"
+    run("train", "--config", config, "--output", str(folder), "--threads", "1")
+    assert_bad_input(run("train", "--config", config, "--output", str(folder), "--tensorboard"), "holds a training run")
+    assert not (folder / "tensorboard").exists()
+
+
+def test_tensorboard_that_is_not_installed_is_named(config: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    result = run("train", "--config", config, "--output", str(tmp_path / "run"), "--tensorboard")
+    assert_bad_input(result, "pip install 'l2s-plugin[tensorboard]'")
+    assert not (tmp_path / "run").exists()
 
 
 def test_ctrl_c_says_how_to_go_on(config: str, tmp_path: Path) -> None:
