@@ -228,7 +228,7 @@ PRESETS = {
     ),
     "fast-moves": TrainingConfig(
         sizes=("15x15", "20x15", "20x20", "15x15", "20x15", "20x20", "30x15", "30x20", "20x10/2", "20x15/2", "10x10"),
-        batches=20,
+        batches=14,
         batch_size=800,
         steps=5000,
         learning_rate=1.8,
@@ -240,7 +240,7 @@ PRESETS = {
         validation_size="20x15",
         validation_instances=400,
         validation_steps=2000,
-        validation_every=5,
+        validation_every=2,
         policy=MovePolicyConfig(hidden=0, margin=0.6, drift=True),
     ),
     "ppo": TrainingConfig(

@@ -48,7 +48,10 @@ def mirrored_results(
 
 def slopes(tried: Weights, results: Weights) -> Weights:
     """Change of the result with each weight; zero for weights that did not deviate."""
-    return np.linalg.lstsq(tried, (results[:, 0] - results[:, 1]) / 2, rcond=None)[0]
+    free = tried.any(axis=0)
+    found = np.zeros(tried.shape[1])
+    found[free] = np.linalg.lstsq(tried[:, free], (results[:, 0] - results[:, 1]) / 2, rcond=None)[0]
+    return found
 
 
 def smoothed(before: Weights, now: Weights, batch: int) -> tuple[Weights, Weights]:

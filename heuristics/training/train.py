@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from heuristics.training.evolution import FIRST_SPREAD, Trial, next_generation
 from heuristics.training.instances import parse_size
 from heuristics.training.run_files import RunFolder, RunState, check_same_run
 from heuristics.training.slopes import MILESTONES, deviations, mirrored_results, slopes, smoothed
+from heuristics.training.torchrun import own_device, process_group
 from heuristics.training.validation import Validation, selector_of
 from heuristics.training.warm_up import tune_hints
 from l2s_plugin.errors import L2SError
@@ -27,7 +26,7 @@ from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
 from l2s_plugin.policy.move_network import MoveNetwork
 from l2s_plugin.policy.moves import MoveBatch
-from l2s_plugin.policy.trainable import TrainableNetwork
+from l2s_plugin.policy.trainable import TrainableNetwork, frozen_statistics
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip
@@ -252,7 +251,7 @@ class Trainer:
             stretch.add(moves, environment.step(moves.actions), values)
         last = None
         if with_critic:
-            with torch.no_grad(), _frozen_statistics(self.network):
+            with torch.no_grad(), frozen_statistics(self.network):
                 last = self.critic(self.network.scores_and_embedding(environment.observe())[1]).squeeze(1)
         loss, figures = stretch_loss(stretch, last, self.config)
         self._update(loss)
@@ -394,35 +393,3 @@ def _new_network(config: AnyConfig) -> Any:
             last.weight.mul_(0.1)
             last.bias.zero_()
     return network
-
-
-@contextmanager
-def _frozen_statistics(network: nn.Module) -> Iterator[None]:
-    """Look at a state without counting it among those that the running statistics are gathered from."""
-    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm1d)]
-    kept = [(norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]  # type: ignore[union-attr]
-    for norm in norms:
-        norm.momentum = 0.0
-    yield
-    for norm, (momentum, count) in zip(norms, kept, strict=True):
-        norm.momentum, norm.num_batches_tracked = momentum, count
-
-
-def own_device(device: str) -> str:
-    """With `torchrun`, every process of a machine has a GPU of its own."""
-    number = os.environ.get("LOCAL_RANK")
-    return device if number is None or device != "cuda" else f"cuda:{number}"
-
-
-@contextmanager
-def process_group(device: str) -> Iterator[tuple[int, int]]:
-    """Number of this process and of all; `torchrun` says so in the environment."""
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
-    if processes == 1:
-        yield 0, 1
-        return
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
-    try:
-        yield distributed.get_rank(), processes
-    finally:
-        distributed.destroy_process_group()

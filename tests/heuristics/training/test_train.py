@@ -25,7 +25,8 @@ from l2s_plugin.policy.selector import L2SSelector
 
 torch = pytest.importorskip("torch")
 
-from heuristics.training.train import Trainer, TrainingError, own_device, train  # noqa: E402
+from heuristics.training.torchrun import own_device  # noqa: E402
+from heuristics.training.train import Trainer, TrainingError, train  # noqa: E402
 
 TINY: dict[str, Any] = {
     "sizes": ("4x4", "5x3"), "batches": 5, "batch_size": 4, "steps": 6, "horizon": 3, "learning_rate": 1e-2,
@@ -53,8 +54,13 @@ MOVES = CRITIC.with_changes(
 EVOLVED = MOVES.with_changes(
     {"algorithm": "evolution", "population": 6, "host": "local-search", "policy": {"hidden": 0}}
 )
+SLOPES = EVOLVED.with_changes(
+    {"algorithm": "slopes", "neighbourhood": "n7,n5", "features": (0, 1, 25), "policy": {"drift": True}}
+)
 CONFIGS = pytest.mark.parametrize(
-    "config", [PAPER, CRITIC, TAUGHT, MOVES, EVOLVED], ids=["paper", "critic", "look-ahead", "moves", "evolution"]
+    "config",
+    [PAPER, CRITIC, TAUGHT, MOVES, EVOLVED, SLOPES],
+    ids=["paper", "critic", "look-ahead", "moves", "evolution", "slopes"],
 )
 
 
@@ -213,9 +219,10 @@ def test_two_processes_share_the_rules_that_evolution_tries(tmp_path: Path, monk
     """To the numbers of a single process, which tries them all."""
     script = tmp_path / "script.py"
     script.write_text(TORCHRUN)
-    torchrun(str(script), str(tmp_path / "two"), "EVOLVED")
-    train(EVOLVED, tmp_path / "one", threads=1)
-    assert_same_run(tmp_path / "one", tmp_path / "two")
+    for name in ("EVOLVED", "SLOPES"):
+        torchrun(str(script), str(tmp_path / f"{name}-two"), name)
+        train(globals()[name], tmp_path / f"{name}-one", threads=1)
+        assert_same_run(tmp_path / f"{name}-one", tmp_path / f"{name}-two")
     tried: list[int] = []
     results = Trial.results
     monkeypatch.setattr(Trial, "results", lambda trial, rules: tried.append(len(rules)) or results(trial, rules))
@@ -318,8 +325,9 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"policy": {"network": "moves"}}, "are for policies over moves"),
         ({"policy": {"network": "mlp"}}, "unknown network 'mlp'"),
         ({"population": 0}, "population must be a whole number"),
+        ({"features": (27,)}, "features must be numbers from 0 to 26"),
         ({"batches": 0}, "batches must be a whole number, 1 or more, got 0"),
-        ({"learning_rate": -1.0}, "learning_rate must be a number from 0 to 1"),
+        ({"learning_rate": -1.0}, "learning_rate must be a number from 0 to 100"),
         ({"learning_rate": float("nan")}, "learning_rate must be a number"),
         ({"horizon": 100}, "must not be fewer than the horizon"),
         ({"reward": "best"}, "reward must be incumbent or decrement, got 'best'"),

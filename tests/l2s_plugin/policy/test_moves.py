@@ -178,6 +178,8 @@ def test_a_rule_needs_only_the_groups_of_features_that_it_has_weights_for() -> N
             scorer = MoveScorer(MovePolicyConfig(hidden=0, margin=100.0), {"rule": rule})
             scores = scorer.scores_batch([search.view], [moves])[0]
             np.testing.assert_allclose(scores, everything @ rule, rtol=1e-4, atol=1e-5)
+            drift = np.vstack((np.zeros_like(rule), rule))
+            assert used_groups(drift) == group
             compared += len(scores)
 
     watch(generate.uniform(6, 5, 3), check, seed=4, steps=60)
@@ -202,12 +204,12 @@ def test_what_was_reversed_is_counted() -> None:
     assert max(seen) > 3
 
 
-@pytest.mark.parametrize("hidden", [0, 16, 48])
-def test_compiled_scores_are_those_of_the_network(hidden: int) -> None:
+@pytest.mark.parametrize(("hidden", "drift"), [(0, False), (0, True), (16, True), (48, False)])
+def test_compiled_scores_are_those_of_the_network(hidden: int, drift: bool) -> None:
     torch = pytest.importorskip("torch")
     from l2s_plugin.policy.move_network import MoveNetwork
 
-    config = replace(CONFIG, hidden=hidden)
+    config = replace(CONFIG, hidden=hidden, drift=drift)
     policy = random_policy(config, seed=3)
     network = MoveNetwork(config)
     network.load_state_dict({name: torch.as_tensor(weight) for name, weight in policy.weights.items()})
@@ -276,6 +278,7 @@ def test_a_policy_survives_its_file(tmp_path: Path) -> None:
         ({"hidden": -16}, "multiple of 16"),
         ({"margin": -1}, "margin must be"),
         ({"margin": float("nan")}, "margin must be"),
+        ({"drift": 1}, "drift must be true or false"),
         ({"width": 8}, "architecture key 'width'"),
     ],
 )
