@@ -9,7 +9,6 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from heuristics import kernels
 from heuristics.result import Improvement, Result
 from heuristics.search import Search, part_name
 from l2s_plugin import bounds
@@ -55,7 +54,7 @@ class Monitor:
         self._begin = time.perf_counter()
 
     def __enter__(self) -> Monitor:
-        announce_compilation(kernels.__file__)
+        announce_compilation()
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._handlers[number] = signal.signal(number, self._interrupt)

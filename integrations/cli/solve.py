@@ -16,6 +16,7 @@ from integrations.cli.delivery import Delivery
 from integrations.cli.inputs import Problem, load_problems
 from integrations.cli.methods import METHODS, Settings
 from integrations.cli.outputs import plan
+from integrations.cli.parts import check_parts
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.repeat import command_line, reproduce
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
@@ -90,6 +91,9 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
 @click.option("--output", metavar="SCHEDULE.json", shell_complete=files, help="Write the schedule; - prints it.")
 @click.option("--gantt", metavar="FILE.png|svg", shell_complete=files, help="Draw the schedule.")
+@click.option(
+    "--gantt-by", type=click.Choice(["machine", "job"]), help="What the rows of --gantt are; machines unless given."
+)
 @click.option("--report", metavar="FILE.html", shell_complete=files, help="Write a page to explore; one for all, too.")
 @click.option(
     "--history",
@@ -120,9 +124,10 @@ def solve(ctx: click.Context, **options: Any) -> None:
     request = Request(**options)
     check_request(ctx, request)
     stop = request.stop()
+    check_parts(request.selector_and_policy, request.neighbourhood, request.init)
     problems = load_problems(request.instances, request.warm_start)
     plans = plan(request, problems, inputs=[config_file(ctx)])
-    with Delivery(plans, request.as_json, command_line(ctx, request)) as delivery:
+    with Delivery(plans, request.as_json, command_line(ctx, request), request.gantt_by) as delivery:
         for number, problem in enumerate(problems, 1):
             choice = choose(problem.instance, request)
             label = f"{number}/{len(problems)} {problem.instance.name}: " if len(problems) > 1 else ""
@@ -142,6 +147,9 @@ def solve(ctx: click.Context, **options: Any) -> None:
 
 def run(problem: Problem, request: Request, choice: Choice, stop: Stop, label: str = "") -> Result:
     """Solve one instance with the method chosen."""
+    from l2s_plugin.kernels.compile import announce_compilation
+
+    announce_compilation()
     with ExitStack() as stack:
         listener = None
         if not request.quiet:
