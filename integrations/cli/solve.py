@@ -119,14 +119,15 @@ def solve(ctx: click.Context, **options: Any) -> None:
     SIGTERM), and the best schedule is verified, with code of its own, before it is shown or written. `l2s plugins`
     lists the selectors, neighbourhoods and rules.
     """
-    from heuristics.trajectory import SearchError
-
     request = Request(**options)
     check_request(ctx, request)
     stop = request.stop()
     check_parts(request.selector_and_policy, request.neighbourhood, request.init)
     problems = load_problems(request.instances, request.warm_start)
     plans = plan(request, problems, inputs=[config_file(ctx)])
+
+    from heuristics.trajectory import SearchError  # with the kernels, which bad input should not have to wait for
+
     with Delivery(plans, request.as_json, command_line(ctx, request), request.gantt_by) as delivery:
         for number, problem in enumerate(problems, 1):
             choice = choose(problem.instance, request)
