@@ -256,8 +256,11 @@ def _quick() -> list[Configuration]:
 
     return [
         Configuration("local-search", selector, "n5")
-        for selector in ("greedy", "best-improvement", "first-improvement", "random", "boltzmann")
-    ] + [Configuration("tabu", "estimate", neighbourhood, population=1) for neighbourhood in ("n5", "n6", "n7")]
+        for selector in ("greedy", "best-improvement", "first-improvement", "random", "boltzmann", "l2s")
+    ] + [
+        Configuration("tabu", selector, neighbourhood, population=1)
+        for selector, neighbourhood in (("estimate", "n5"), ("estimate", "n6"), ("estimate", "n7"), ("l2s-fast", "n7"))
+    ]
 
 
 def _progress(done: int, count: int, left: float, row: Row) -> None:

@@ -14,6 +14,7 @@ from heuristics import tabu_search
 from integrations.bench import report
 from integrations.bench.cells import run_cell
 from integrations.bench.curves import anytime_curves
+from integrations.bench.plots import anytime
 from integrations.bench.sets import groups
 from integrations.bench.store import Store
 from integrations.cli import l2s as command_line
@@ -120,6 +121,19 @@ def test_curves_say_what_the_histories_say():
     assert (curve.runs, curve.at[0], curve.at[-1]) == (2, 1, pytest.approx(100))
     assert set(curve.gap[curve.at < 10]) == {50}
     assert set(curve.gap[curve.at >= 10].round(9)) == {10}
+
+
+def test_the_legend_lies_beside_the_curves_in_the_order_of_their_ends():
+    cells = [
+        {"label": label, "method": "tabu", "steps": 9, "upper_bound": 50, "history": [[0.1, 0, 100], [0.2, 5, end]]}
+        for label, end in (("good", 51), ("bad", 90), ("fair", 70))
+    ]
+    axes = anytime(cells, "steps")
+    axes.figure.draw_without_rendering()
+    legend = axes.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["bad (1 run)", "fair (1 run)", "good (1 run)"]
+    assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
+    assert legend.get_window_extent().x1 <= axes.figure.bbox.x1
 
 
 def test_a_report_is_refused_before_the_runs(tmp_path, monkeypatch):
