@@ -87,6 +87,8 @@ class Monitor:
             if self.history and makespan >= self.history[-1][2]:
                 return
             seconds = self.seconds
+            if self.history:  # searches side by side count each for itself, but the steps of a run never fall
+                step = max(step, self.history[-1][1])
             self.history.append((seconds, step, makespan))
             improvement = Improvement(self.instance, seconds, step, makespan, self.lower_bound)
             if self._listener is not None:
