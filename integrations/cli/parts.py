@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import click
+
+from l2s_plugin.errors import unknown_name
+
 LEARNED = ("l2s", "l2s-greedy", "l2s-fast")  # the selectors that follow a policy
+
+
+class MethodName(click.Choice):  # type: ignore[type-arg, unused-ignore]
+    """One of the methods; another word is answered with those that are close to it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value not in self.choices:
+            self.fail(str(unknown_name("method", str(value), self.choices)), param, ctx)
+        return value
 
 
 def check_parts(selector: str | None, neighbourhood: str | None, rule: str | None) -> None:

@@ -16,7 +16,7 @@ from integrations.cli.delivery import Delivery
 from integrations.cli.inputs import Problem, load_problems
 from integrations.cli.methods import METHODS, Settings
 from integrations.cli.outputs import plan
-from integrations.cli.parts import check_parts
+from integrations.cli.parts import MethodName, check_parts
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.repeat import command_line, reproduce
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=instances)
 @click.option(
     "--method",
-    type=click.Choice(list(METHODS)),
+    type=MethodName(list(METHODS)),
     help="tabu: a population of tabu searches; local-search: one trajectory; cp-sat: CP-SAT, also from --warm-start; "
     "hybrid: tabu and CP-SAT side by side; dispatch: a dispatching rule alone. Without it, hybrid where there is time "
     "for it, and tabu otherwise.",

@@ -75,6 +75,16 @@ def test_rows_of_a_chart_that_nobody_draws_are_refused() -> None:
     assert_bad_input(solve("ft06", "--gantt", "a.svg", "--gantt-by", "jobs"), "Invalid value for '--gantt-by'")
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("taboo", "did you mean tabu?"), ("cpsat", "did you mean cp-sat?"), ("x", "known: cp-sat, dispatch, hybrid, ")],
+)
+def test_an_unknown_method_is_answered_with_those_close_to_it(name: str, hint: str, tmp_path: Path) -> None:
+    assert_bad_input(solve("ft06", "--method", name), f"unknown method {name!r}; {hint}")
+    (tmp_path / "run.toml").write_text(f'method = "{name}"')
+    assert_bad_input(solve("ft06", "--config", str(tmp_path / "run.toml")), f"unknown method {name!r}; {hint}")
+
+
 def test_the_history_is_rounded_to_microseconds() -> None:
     lines = solve("la16", "--max-steps", "200", "--history", "-", "--quiet").stdout.splitlines()[1:]
     assert lines
