@@ -9,7 +9,6 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from heuristics import kernels
 from heuristics.result import Improvement, Result
 from heuristics.search import Search, part_name
 from l2s_plugin import bounds
@@ -57,7 +56,7 @@ class Monitor:
         self._begin = time.perf_counter()
 
     def __enter__(self) -> Monitor:
-        announce_compilation(kernels.__file__)
+        announce_compilation()
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._handlers[number] = signal.signal(number, self._interrupt)
@@ -93,6 +92,8 @@ class Monitor:
             if self.history and makespan >= self.history[-1][2]:
                 return
             seconds = self.seconds
+            if self.history:  # searches side by side count each for itself, but the steps of a run never fall
+                step = max(step, self.history[-1][1])
             self.history.append((seconds, step, makespan))
             improvement = Improvement(self.instance, seconds, step, makespan, self.lower_bound)
             if self._listener is not None:
