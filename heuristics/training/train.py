@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ from heuristics.training.ppo import Practice, learn
 from heuristics.training.reinforce import Stretch, centred, sample, stretch_loss
 
 Listener = Callable[[dict[str, Any]], None]
+Progress = Callable[[int, float], None]
+_PATIENCE = timedelta(hours=4)  # of the processes that wait while the first one validates
 
 
 class TrainingError(L2SError):
@@ -52,6 +55,7 @@ def train(
     compile_network: bool = False,
     command: str | None = None,
     listener: Listener | None = None,
+    progress: Progress | None = None,
 ) -> RunState:
     """Train a policy; its best version is `best.safetensors` in the folder.
 
@@ -69,12 +73,14 @@ def train(
     threads
         For torch and validation; torch's default when None.
     compile_network
-        Let torch generate code for the network; needs a C++ compiler (on the CPU) and a minute, and saves a third of
-        the time. Other roundings, so other numbers: a run should stay with what it began with.
+        Let torch generate code for the network; needs a C++ compiler (on the CPU) and a minute, and saves up to a
+        quarter of the time. Other roundings, so other numbers: a run should stay with what it began with.
     command
         What the run was begun with, for the training record of its policy.
     listener
         Called with the figures of every batch.
+    progress
+        Called after every n moves with the number of the batch and the share of it that is done.
     """
     if threads is not None:
         torch.set_num_threads(threads)
@@ -82,6 +88,7 @@ def train(
         if config.batch_size % processes:
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)
+        trainer.progress = progress if rank == 0 else None
         if compile_network and isinstance(trainer.network, TrainableNetwork):
             trainer.network.compile_layers()
         if resume:
@@ -91,6 +98,8 @@ def train(
                 trainer.folder.create()
             trainer.state.command = command
             trainer.warm_up()
+        if processes > 1:  # all have read the folder before the first one writes
+            distributed.barrier()
         while trainer.state.batches < config.batches:
             figures = trainer.run_batch()
             if rank == 0 and listener is not None:
@@ -119,6 +128,7 @@ class Trainer:
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
         self.spread = FIRST_SPREAD  # of the rules that evolution tries
         self.state = RunState(config)
+        self.progress: Progress | None = None
         self._validation: Validation | None = None
 
     def warm_up(self) -> None:
@@ -155,7 +165,11 @@ class Trainer:
             config.start, seed, margin=getattr(config.policy, "margin", None),
         )  # fmt: skip
         go = {"reinforce": self._reinforce, "ppo": self._practise, "look-ahead": self._foresee}[config.algorithm]
-        rows = [go(environment, rng) for _ in range(config.steps // config.horizon)]
+        rows, count = [], config.steps // config.horizon
+        for k in range(count):
+            rows.append(go(environment, rng))
+            if self.progress is not None:
+                self.progress(self.state.batches + 1, (k + 1) / count)
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
         start = environment.initial_makespans
         means["improvement"] = 100 * float(np.mean(1 - environment.incumbents / start))
@@ -378,7 +392,7 @@ def process_group(device: str) -> Iterator[tuple[int, int]]:
     if processes == 1:
         yield 0, 1
         return
-    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=_PATIENCE)
     try:
         yield distributed.get_rank(), processes
     finally:

@@ -29,7 +29,7 @@ class TrainableNetwork(PolicyNetwork):
         self._context: Any = _context
 
     def compile_layers(self) -> None:
-        """Let torch generate code for the layers, where it can: about half the time per step, after a minute's work.
+        """Let torch generate code for the layers, where it can: up to a quarter off a step, after a minute's work.
 
         Scores and gradients then differ in the last digits.
         """
