@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import torch.distributed as distributed
+
+_PATIENCE = timedelta(hours=4)  # of the processes that wait while the first one validates
 
 
 def own_device(device: str) -> str:
@@ -22,7 +25,8 @@ def process_group(device: str) -> Iterator[tuple[int, int]]:
     if processes == 1:
         yield 0, 1
         return
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo")
+    backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
+    distributed.init_process_group(backend, timeout=_PATIENCE)
     try:
         yield distributed.get_rank(), processes
     finally:

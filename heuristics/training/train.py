@@ -22,11 +22,9 @@ from heuristics.training.warm_up import tune_hints
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import save_policy
-from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
-from l2s_plugin.policy.move_network import MoveNetwork
 from l2s_plugin.policy.moves import MoveBatch
-from l2s_plugin.policy.trainable import TrainableNetwork, frozen_statistics
+from l2s_plugin.policy.trainable import TrainableNetwork, frozen_statistics, new_network
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip
@@ -36,6 +34,7 @@ from heuristics.training.ppo import Practice, learn
 from heuristics.training.reinforce import Stretch, centred, sample, stretch_loss
 
 Listener = Callable[[dict[str, Any]], None]
+Progress = Callable[[int, float], None]
 
 
 class TrainingError(L2SError):
@@ -52,6 +51,7 @@ def train(
     compile_network: bool = False,
     command: str | None = None,
     listener: Listener | None = None,
+    progress: Progress | None = None,
 ) -> RunState:
     """Train a policy; its best version is `best.safetensors` in the folder.
 
@@ -69,12 +69,14 @@ def train(
     threads
         For torch and validation; torch's default when None.
     compile_network
-        Let torch generate code for the network; needs a C++ compiler (on the CPU) and a minute, and saves a third of
-        the time. Other roundings, so other numbers: a run should stay with what it began with.
+        Let torch generate code for the network; needs a C++ compiler (on the CPU) and a minute, and saves up to a
+        quarter of the time. Other roundings, so other numbers: a run should stay with what it began with.
     command
         What the run was begun with, for the training record of its policy.
     listener
         Called with the figures of every batch.
+    progress
+        Called after every n moves with the number of the batch and the share of it that is done.
     """
     if threads is not None:
         torch.set_num_threads(threads)
@@ -83,6 +85,7 @@ def train(
         if config.batch_size % processes and config.algorithm != "evolution":
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)
+        trainer.progress = progress if rank == 0 else None
         if compile_network and isinstance(trainer.network, TrainableNetwork):
             trainer.network.compile_layers()
         if resume:
@@ -92,6 +95,8 @@ def train(
                 trainer.folder.create()
             trainer.state.command = command
             trainer.warm_up()
+        if processes > 1:  # all have read the folder before the first one writes
+            distributed.barrier()
         while trainer.state.batches < config.batches:
             figures = trainer.run_batch()
             if rank == 0 and listener is not None:
@@ -108,7 +113,7 @@ class Trainer:
         self.config, self.folder = config, folder
         self.rank, self.processes = rank, processes
         torch.manual_seed(config.seed)
-        self.network = _new_network(config.policy).to(device).train()
+        self.network = new_network(config.policy).to(device).train()
         self.hint_weight = getattr(self.network, "hint_weight", None)
         self.critic = nn.Sequential(nn.Linear(self.network.embedding_width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":
@@ -121,6 +126,7 @@ class Trainer:
         self.spread = FIRST_SPREAD  # of the rules that evolution tries
         self.slope = np.zeros(1)  # along every weight, as far as known
         self.state = RunState(config)
+        self.progress: Progress | None = None
         self._validation: Validation | None = None
 
     def warm_up(self) -> None:
@@ -157,7 +163,11 @@ class Trainer:
             config.start, seed, margin=getattr(config.policy, "margin", None),
         )  # fmt: skip
         go = {"reinforce": self._reinforce, "ppo": self._practise, "look-ahead": self._foresee}[config.algorithm]
-        rows = [go(environment, rng) for _ in range(config.steps // config.horizon)]
+        rows, count = [], config.steps // config.horizon
+        for k in range(count):
+            rows.append(go(environment, rng))
+            if self.progress is not None:
+                self.progress(self.state.batches + 1, (k + 1) / count)
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
         start = environment.initial_makespans
         means["improvement"] = 100 * float(np.mean(1 - environment.incumbents / start))
@@ -380,16 +390,3 @@ class Trainer:
             number, _, key = name.partition(".")
             optimiser["state"].setdefault(int(number), {})[key] = tensor
         self.optimiser.load_state_dict(optimiser)
-
-
-def _new_network(config: AnyConfig) -> Any:
-    """The network to train, close to the rule that it is to improve on, if there is one."""
-    if isinstance(config, MovePolicyConfig):
-        return MoveNetwork(config)
-    network = TrainableNetwork(config)
-    if config.hints:
-        with torch.no_grad():
-            last: Any = network.action.layers[-1]
-            last.weight.mul_(0.1)
-            last.bias.zero_()
-    return network

@@ -7,12 +7,14 @@ import os
 import shlex
 import shutil
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from integrations.cli.progress import INTERVAL
 from integrations.cli.request import given_options
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import read_text
@@ -20,6 +22,7 @@ from l2s_plugin.files import read_text
 if TYPE_CHECKING:
     from heuristics.training.config import TrainingConfig
 
+_BAR = 20  # characters
 _FOR_READERS = ("output", "tensorboard", "as_json")  # options that change nothing about the policy
 _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed", "host")
 
@@ -110,7 +113,9 @@ def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard:
 
     listeners: list[Any] = []
     if not as_json:
-        listeners.append(TrainingDisplay(sys.stderr, config.batches).show)
+        display = TrainingDisplay(sys.stderr, config.batches)
+        listeners.append(display.show)
+        how = how | {"progress": display.advance}
     if tensorboard:
         listeners.append(_tensorboard_writer(folder))
 
@@ -182,6 +187,22 @@ class TrainingDisplay:
         self._batches = batches
         self._live = stream.isatty()
         self._first: tuple[int, float] | None = None
+        self._latest = ""
+        self._begun = (time.monotonic(), -1)
+        self._drawn = float("-inf")
+
+    def advance(self, batch: int, share: float) -> None:
+        """A bar within the batch, on a terminal: one may take minutes."""
+        now = time.monotonic()
+        if not self._live or now - self._drawn < INTERVAL:
+            return
+        if self._begun[1] < 0:
+            self._begun = (self._begun[0], batch - 1)
+        self._drawn = now
+        done = batch - 1 + share
+        left = (now - self._begun[0]) / (done - self._begun[1]) * (self._batches - done)
+        bar = f"[{'#' * round(_BAR * share):{_BAR}}]"
+        self._line(f"{bar} batch {batch}/{self._batches}, {_duration(left)} left{self._latest}")
 
     def show(self, figures: dict[str, Any]) -> None:
         batch, seconds = figures["batch"], figures["seconds"]
@@ -191,14 +212,20 @@ class TrainingDisplay:
         left = (seconds - self._first[1]) / done * (self._batches - batch) if seconds > self._first[1] else 0.0
         text = f"batch {batch}/{self._batches}, {figures['size']}: improved by {figures['improvement']:.2f} %"
         text += "".join(f", {name} {figures[name]:.2f}" for name in ("entropy", "spread") if name in figures)
+        self._latest = f"; {text}"
         text += f", {_duration(left)} left"
         if "validation" in figures:
             text += f", validation {figures['validation']:.3f} %"
         if self._live:
-            width = shutil.get_terminal_size().columns - 1
-            self._stream.write(f"\r{text[:width]}\x1b[K" + ("\n" if "validation" in figures else ""))
+            self._line(text, "\n" if "validation" in figures else "")
         elif "validation" in figures or batch == self._first[0] + 1:
             self._stream.write(text + "\n")
+        self._stream.flush()
+
+    def _line(self, text: str, end: str = "") -> None:
+        """In place of the present line."""
+        width = shutil.get_terminal_size().columns - 1
+        self._stream.write(f"\r{text[:width]}\x1b[K{end}")
         self._stream.flush()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -187,22 +188,32 @@ def test_a_broken_file_gets_one_line(tmp_path: Path) -> None:
         assert_bad_input(run("train", "--output", str(tmp_path / "run"), "--config", str(path)), message)
 
 
-def test_time_left_is_shown_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    class Terminal:
-        text = ""
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
-        def isatty(self) -> bool:
-            return True
 
-        def write(self, text: str) -> None:
-            self.text += text
-
-        def flush(self) -> None:
-            pass
-
+def test_a_batch_in_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the time that is left at the pace so far, also in a run that goes on from its seventh batch."""
+    clock = iter([0.0, 60.0, 60.1, 240.0, 0.0, 1.0])
+    monkeypatch.setattr("integrations.cli.train.time.monotonic", lambda: next(clock))
     stream = Terminal()
-    display = TrainingDisplay(stream, 100)  # type: ignore[arg-type]
+    display = TrainingDisplay(stream, 10)
+    for share in (0.25, 0.3, 1.0):  # the second one comes too soon to be shown
+        display.advance(7, share)
+    assert [line.partition("\x1b")[0] for line in stream.getvalue().split("\r")[1:]] == [
+        "[#####               ] batch 7/10, 15 min left",
+        "[####################] batch 7/10, 12 min left",
+    ]
+    elsewhere = io.StringIO()
+    TrainingDisplay(elsewhere, 10).advance(1, 0.5)
+    assert elsewhere.getvalue() == ""
+
+
+def test_time_left_is_shown_on_a_terminal() -> None:
+    stream = Terminal()
+    display = TrainingDisplay(stream, 100)
     for batch in (1, 2):
         display.show({"batch": batch, "size": "4x4", "improvement": 3.0, "entropy": 1.0, "seconds": 60.0 * batch})
-    assert "98 min left" not in stream.text.split("\r")[1]
-    assert "1 h 38 min left" in stream.text.split("\r")[2]
+    assert "98 min left" not in stream.getvalue().split("\r")[1]
+    assert "1 h 38 min left" in stream.getvalue().split("\r")[2]
