@@ -201,7 +201,7 @@ class Trainer:
     def _descend(self, instances: list[Instance], rng: np.random.Generator) -> dict[str, Any]:
         """Try deviations from the rule on both sides, and go where results are better."""
         config, weights = self.config, self._weights()
-        changing = {name: getattr(self.network, name) for name in ("rule", "drift") if name in weights}
+        changing: dict[str, Any] = {name: getattr(self.network, name) for name in ("rule", "drift") if name in weights}
         centre = np.concatenate([weights[name].ravel() for name in changing]).astype(np.float64)
         milestones = [max(round(part * config.steps), 1) for part in MILESTONES]
         trial = Trial(config, instances, int(rng.integers(2**31)), milestones=milestones)
