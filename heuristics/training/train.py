@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +32,11 @@ import torch.distributed as distributed  # isort: skip
 from torch import Tensor, nn  # isort: skip
 
 from heuristics.training.ppo import Practice, learn
+from heuristics.training.processes import own_device, process_group
 from heuristics.training.reinforce import Stretch, centred, sample, stretch_loss
 
 Listener = Callable[[dict[str, Any]], None]
 Progress = Callable[[int, float], None]
-_PATIENCE = timedelta(hours=4)  # of the processes that wait while the first one validates
 
 
 class TrainingError(L2SError):
@@ -69,7 +67,7 @@ def train(
     folder
         Of the run; see `heuristics.training.run_files`.
     device
-        `"cpu"`, `"cuda"`, ...
+        `"cpu"`, `"cuda"`, ...; under `torchrun`, `"cuda"` is a GPU for each process.
     threads
         For torch and validation; torch's default when None.
     compile_network
@@ -84,6 +82,7 @@ def train(
     """
     if threads is not None:
         torch.set_num_threads(threads)
+    device = own_device(device)
     with process_group(device) as (rank, processes):
         if config.batch_size % processes:
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
@@ -383,17 +382,3 @@ def _frozen_statistics(network: nn.Module) -> Iterator[None]:
     yield
     for norm, (momentum, count) in zip(norms, kept, strict=True):
         norm.momentum, norm.num_batches_tracked = momentum, count
-
-
-@contextmanager
-def process_group(device: str) -> Iterator[tuple[int, int]]:
-    """Number of this process and of all; `torchrun` says so in the environment."""
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
-    if processes == 1:
-        yield 0, 1
-        return
-    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=_PATIENCE)
-    try:
-        yield distributed.get_rank(), processes
-    finally:
-        distributed.destroy_process_group()

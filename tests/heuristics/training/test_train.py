@@ -24,6 +24,7 @@ from l2s_plugin.policy.selector import L2SSelector
 
 torch = pytest.importorskip("torch")
 
+from heuristics.training.processes import own_device  # noqa: E402
 from heuristics.training.train import Trainer, TrainingError, train  # noqa: E402
 
 TINY: dict[str, Any] = {
@@ -206,6 +207,22 @@ def test_two_processes_share_a_batch(tmp_path: Path) -> None:
     assert alone[0] == shares[0] + shares[1]
     rows = figures(tmp_path / "one")
     assert [row["batch"] for row in rows] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("asked", "local", "own"),
+    [("cuda", "1", "cuda:1"), ("cuda", None, "cuda"), ("cuda:3", "1", "cuda:3"), ("cpu", "1", "cpu")],
+)
+def test_each_process_has_a_gpu_of_its_own(
+    asked: str, local: str | None, own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[str] = []
+    monkeypatch.setattr("heuristics.training.processes.check_device", checked.append)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    if local is not None:
+        monkeypatch.setenv("LOCAL_RANK", local)
+    assert own_device(asked) == own
+    assert checked == [own]
 
 
 # --- bad input
