@@ -16,7 +16,7 @@ from heuristics.result import Result
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.registry import default_registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.specs import NeighbourhoodSpec, SelectorSpec
+from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
 from l2s_plugin.stop import Stop, ending
 
 # names for Configuration.method; a worker imports the target when the first task asks for it
@@ -86,9 +86,16 @@ def checked(given: Configuration | Method, stop: Stop | None) -> Configuration:
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         for name in arguments.keys() - known:
             raise L2SError(f"method {_text(configuration.method)} has no use for {name}")
-    for name, kind in (("selector", SelectorSpec), ("neighbourhood", NeighbourhoodSpec)):
+    for name, kind in (
+        ("selector", SelectorSpec),
+        ("neighbourhood", NeighbourhoodSpec),
+        ("initial", DispatchingRuleSpec),
+    ):
         if isinstance(arguments.get(name), str):
             default_registry().spec(kind, arguments[name].partition(":")[0])
+    policy = configuration.policy
+    if isinstance(policy, str) and not (os.sep in policy or "." in policy or Path(policy).exists()):
+        default_registry().spec(PolicySpec, policy)  # a file may be there for the workers alone
     return configuration
 
 
@@ -96,6 +103,8 @@ def find_method(method: Method) -> Callable[..., Result]:
     """The function behind `Configuration.method`."""
     if callable(method):
         return method
+    if not isinstance(method, str):
+        raise L2SError(f"a configuration is a method's name, a function or a Configuration, got {method!r}")
     module, colon, attribute = METHODS.get(method, method).partition(":")
     if not colon:
         raise unknown_name("method", method, METHODS, ', and no "module:function"')

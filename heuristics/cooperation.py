@@ -30,6 +30,7 @@ METHOD = "cooperation"
 EXCHANGE = 1.0  # seconds
 _ROUND = 150_000_000  # operations x steps of a round whose length is in steps: about a second
 _FOREVER = 2**62
+_LATENESS = 10.0  # seconds beyond the limit after which rounds that are still missing are given up
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,12 @@ def cooperate(
     exchange
         Seconds between two exchanges, if the limit is not in steps.
     """
+    if not isinstance(instance, Instance):
+        raise L2SError(f"expected an Instance, such as l2s.load('ta01'), got {instance!r}")
     stop, seed = ending(stop), check_seed(seed)
+    for number in (workers, population, patience):
+        if not hasattr(number, "__index__"):
+            raise L2SError(f"workers, population and patience must be whole numbers, got {number!r}")
     if workers < 1 or population < 2 or patience < 1 or not exchange > 0:
         raise L2SError("workers and patience must be 1 or more, population 2 or more, exchange positive")
     first = [_member(instance, first_order(instance, initial, seed + k, None)) for k in range(workers)]
@@ -134,6 +140,12 @@ def _round_stop(monitor: Monitor, taken: int, workers: int, exchange: float) -> 
     return Stop(steps=min(steps), seconds=min(left, default=None), makespan=monitor.target)
 
 
+def _given_up(monitor: Monitor) -> bool:
+    """Whether to wait no longer: Ctrl-C, or all workers are gone and the time is long over."""
+    limit = monitor.stop.seconds
+    return monitor.stopped_by == "interrupt" or (limit is not None and monitor.seconds > limit + _LATENESS)
+
+
 class _Team:
     """The populations, as the coordinator knows them."""
 
@@ -157,7 +169,7 @@ class _Team:
                 run_round,
                 rounds,
                 self._executor,
-                interrupted=lambda: monitor is not None and monitor.stopped_by == "interrupt",
+                interrupted=lambda: monitor is not None and _given_up(monitor),
             )
             for outcome in outcomes:
                 if outcome.error is not None:
@@ -167,7 +179,7 @@ class _Team:
                 if monitor is not None:
                     monitor.record(self.steps, self.best.makespan)
         except KeyboardInterrupt:
-            if monitor is None or monitor.stopped_by != "interrupt":
+            if monitor is None or not _given_up(monitor):
                 raise
         if len(errors) == len(rounds):
             raise L2SError(errors[0])

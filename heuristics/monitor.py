@@ -9,7 +9,6 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from heuristics import kernels
 from heuristics.result import Improvement, Result
 from heuristics.search import Search, part_name
 from l2s_plugin import bounds
@@ -21,6 +20,8 @@ from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Progress, Stop
 
 Listener = Callable[[Improvement], None]
+
+_in_threads: set[Monitor] = set()  # runs in other threads than the main one, which alone hears signals
 
 
 class SearchError(PluginError):
@@ -55,16 +56,19 @@ class Monitor:
         self._begin = time.perf_counter()
 
     def __enter__(self) -> Monitor:
-        announce_compilation(kernels.__file__)
+        announce_compilation()
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._handlers[number] = signal.signal(number, self._interrupt)
+        else:
+            _in_threads.add(self)
         self._begin = time.perf_counter()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        _in_threads.discard(self)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
@@ -88,6 +92,8 @@ class Monitor:
             if self.history and makespan >= self.history[-1][2]:
                 return
             seconds = self.seconds
+            if self.history:  # searches side by side count each for itself, but the steps of a run never fall
+                step = max(step, self.history[-1][1])
             self.history.append((seconds, step, makespan))
             improvement = Improvement(self.instance, seconds, step, makespan, self.lower_bound)
             if self._listener is not None:
@@ -167,3 +173,9 @@ class Pace:
         elapsed, self._last = max(now - self._last, 1e-6), now
         self._chunk = max(1, min(self._chunk * 4, int(self._chunk * 0.03 / elapsed)))
         return self._chunk
+
+
+def interrupt_threads() -> None:
+    """End the runs in other threads of this process with their incumbents, as Ctrl-C ends one in the main thread."""
+    for monitor in tuple(_in_threads):
+        monitor.stopped_by = "interrupt"

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from heuristics.configuration import Configuration, Method, checked, create_selector, find_method
-from heuristics.processes import keep_to_one_thread
 from heuristics.result import Result
 from heuristics.stream import TRIES, Executors, Outcome, stream
 from heuristics.trajectory import check_seed
-from l2s_plugin.errors import L2SError
+from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Stop
-
-_PROCESS = uuid.uuid4().hex  # another one in every process
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,6 @@ class Task:
     instance: Instance
     configuration: Configuration
     seed: int
-    origin: str = _PROCESS
 
     def __str__(self) -> str:
         return f"{self.instance.name}, {self.configuration}, seed {self.seed}"
@@ -107,6 +103,9 @@ class Portfolio:
 
     def best_of(self, instance: Instance | str) -> Result | None:
         """The best result so far for an instance (or the name of one), the first of equals."""
+        known = {task.instance.name: task.instance for task in self._tasks}
+        if instance not in known and instance not in known.values():
+            raise unknown_name("instance of this portfolio", str(instance), known)
         found = [result for result in self.results if instance in (result.instance, result.instance.name)]
         return min(found, key=attrgetter("makespan"), default=None)
 
@@ -146,7 +145,7 @@ def portfolio(
     tries
         How often a search is begun at most, if workers die under it.
     """
-    chosen = [each if isinstance(each, Instance) else load(each) for each in _several(instances)]
+    chosen = [_instance(each) for each in _several(instances)]
     ways = [checked(each, stop) for each in _several(configurations)]
     numbers = [check_seed(seed) for seed in _several(seeds)]
     tasks = [Task(instance, way, seed) for instance in chosen for way in ways for seed in numbers]
@@ -159,10 +158,16 @@ def _several(given: Any) -> list[Any]:
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
 
 
+def _instance(given: Any) -> Instance:
+    if isinstance(given, Instance):
+        return given
+    if not isinstance(given, str | Path):
+        raise L2SError(f"expected an Instance, a name or a file, got {given!r}")
+    return load(given)
+
+
 def run_task(task: Task) -> dict[str, Any]:
     """Search, in a worker; the result as plain data, without the instance, which is known where the task came from."""
-    if task.origin != _PROCESS:
-        keep_to_one_thread()
     method = find_method(task.configuration.method)
     arguments = task.configuration.arguments()
     if isinstance(arguments.get("selector"), str):

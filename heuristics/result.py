@@ -108,7 +108,7 @@ class Result:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("seconds", "step", "makespan"))
-        writer.writerows(self.history)
+        writer.writerows((round(seconds, 6), step, makespan) for seconds, step, makespan in self.history)
         return text.getvalue()
 
     def save_history(self, path: str | Path) -> None:

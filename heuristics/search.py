@@ -124,6 +124,7 @@ class Search:
         gear: str | None = None,
         registry: Registry | None = None,
     ) -> None:
+        announce_compilation()
         registry = registry or default_registry()
         self.instance = instance
         self.neighbourhood = registry.create(NeighbourhoodSpec, neighbourhood)
@@ -147,7 +148,6 @@ class Search:
         self.rules = rules_for(memory, compiled, sample, mean_duration)
         self.record = new_record(n, memory, len(self.moves.u))
         if self.gear == COMPILED:
-            announce_compilation(kernels.__file__)
             self.run(until_step=0)  # no step, but compiled: the first run must not spend its time limit on that
 
     def _ask_parameters(self, form: CompiledSelector) -> NDArray[np.float32]:

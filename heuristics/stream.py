@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import traceback
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
-from heuristics.processes import ProcessPool
+from heuristics.monitor import interrupt_threads
+from heuristics.processes import ProcessPool, keep_to_one_thread
 from l2s_plugin.errors import L2SError
 
 Executors = Executor | Callable[[], Executor] | None
@@ -17,6 +20,7 @@ Executors = Executor | Callable[[], Executor] | None
 TRIES = 3
 _LOOK = 0.1  # seconds between two looks at `interrupted`
 _GRACE = 1.0  # seconds that running tasks get to return their incumbents after Ctrl-C
+_HERE = uuid.uuid4().hex  # another one in every process but forked ones, which have another number
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,11 @@ def stream(
     interrupted
         Asked ten times a second; True has the same effect as Ctrl-C.
     """
-    if tries < 1:
-        raise L2SError(f"tries must be 1 or more, got {tries}")
+    if isinstance(tries, bool) or not hasattr(tries, "__index__") or tries < 1:
+        raise L2SError(f"tries must be a whole number, 1 or more, got {tries!r}")
     if not (executor is None or isinstance(executor, Executor) or callable(executor)):
-        raise L2SError(f"not an executor: {executor!r}")
+        hint = "; its get_executor() is one" if hasattr(executor, "get_executor") else ""
+        raise L2SError(f"not an executor: {' '.join(repr(executor).split())}{hint}")
     return _stream(function, tasks, executor, tries, interrupted)
 
 
@@ -125,7 +130,7 @@ class _Source:
         elif isinstance(self.executor, ProcessPool):
             self.executor.kill()
         else:
-            self.executor.shutdown(wait=False, cancel_futures=True)
+            self.executor.shutdown(wait=False)  # all that was submitted is cancelled; loky has no cancel_futures
 
 
 @dataclass
@@ -144,7 +149,7 @@ class _Run:
             attempt = self.waiting.popleft()
             attempt.tries += 1
             try:
-                self.running[self.source.submit(_guarded, self.function, attempt.task)] = attempt
+                self.running[self.source.submit(_guarded, _process(), self.function, attempt.task)] = attempt
             except RuntimeError as error:
                 yield Outcome(attempt.task, error=f"the executor takes no more tasks: {error}", tries=attempt.tries)
 
@@ -160,15 +165,17 @@ class _Run:
             outcome = _outcome(future, attempt)
             if outcome is not None:
                 yield outcome
-            elif attempt.tries < self.tries:
+            elif attempt.tries < self.tries and not _given_up(future):
                 self.waiting.append(attempt)
             else:
-                yield Outcome(attempt.task, error=f"lost {attempt.tries} times: {_loss(future)}", tries=attempt.tries)
+                times = f"{attempt.tries} times" if attempt.tries > 1 else "once"
+                yield Outcome(attempt.task, error=f"lost {times}: {_loss(future)}", tries=attempt.tries)
 
     def rescue(self) -> Iterator[Outcome]:
         """What the running tasks have, if they hear of the interrupt."""
         for future in self.running:
             future.cancel()
+        interrupt_threads()
         _, deaf = wait(self.running, _GRACE)
         if deaf and isinstance(self.source.executor, ProcessPool):
             self.source.executor.interrupt()
@@ -179,8 +186,15 @@ class _Run:
                 yield outcome
 
 
-def _guarded(function: Callable[[Any], Any], task: Any) -> tuple[Any, str | None, str]:
+def _process() -> tuple[str, int]:
+    """Which process this is, among those of all machines."""
+    return _HERE, os.getpid()
+
+
+def _guarded(origin: tuple[str, int], function: Callable[[Any], Any], task: Any) -> tuple[Any, str | None, str]:
     """Value, error and details; an exception of the future itself then always means that the task was lost."""
+    if origin != _process():  # how many threads torch has here is for the user to say
+        keep_to_one_thread()
     try:
         return function(task), None, ""
     except L2SError as error:
@@ -195,6 +209,11 @@ def _outcome(future: Future[Any], attempt: _Attempt) -> Outcome | None:
         return None
     value, error, details = future.result()
     return Outcome(attempt.task, value, error, details, attempt.tries)
+
+
+def _given_up(future: Future[Any]) -> bool:
+    """Whether the executor has tried again by itself: dask does, until a task has cost it four workers."""
+    return not future.cancelled() and type(future.exception()).__name__ == "KilledWorker"
 
 
 def _loss(future: Future[Any]) -> str:

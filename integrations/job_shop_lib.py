@@ -17,7 +17,7 @@ import numpy as np
 from heuristics.result import Result
 from heuristics.search import Memory, Search
 from heuristics.solver import solve
-from integrations.libraries import library
+from integrations.libraries import expect, library
 from l2s_plugin.errors import InstanceError, ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
@@ -30,6 +30,7 @@ _MACHINES = "n_machines"  # in the metadata; the library takes the last machine 
 def export_instance(instance: Instance) -> Any:
     """The instance as `job_shop_lib.JobShopInstance`; bounds go into its metadata, as in its own benchmarks."""
     job_shop_lib = _job_shop_lib()
+    expect(instance, Instance, InstanceError)
     jobs = [[job_shop_lib.Operation(machine, duration) for machine, duration in job] for job in instance.jobs()]
     lower, upper = instance.lower_bound, instance.upper_bound
     metadata: dict[str, Any] = {
@@ -44,6 +45,7 @@ def export_instance(instance: Instance) -> Any:
 
 def import_instance(theirs: Any) -> Instance:
     """The instance in a `job_shop_lib.JobShopInstance`; flexible ones, and those with dates, are refused."""
+    expect(theirs, _job_shop_lib().JobShopInstance, InstanceError)
     for problem, there in (
         ("operations with several machines to choose from", theirs.is_flexible),
         ("release dates", theirs.has_release_dates),
@@ -61,6 +63,7 @@ def import_instance(theirs: Any) -> Instance:
 
 def export_schedule(schedule: Schedule, theirs: Any = None) -> Any:
     """The schedule as `job_shop_lib.Schedule` of `theirs`, which is `export_instance(schedule.instance)` when None."""
+    expect(schedule, Schedule, ScheduleError)
     if theirs is None:
         theirs = export_instance(schedule.instance)
     elif import_instance(theirs) != schedule.instance:
@@ -87,8 +90,14 @@ def import_schedule(theirs: Any, instance: Instance | None = None) -> Schedule:
     instance
         What the schedule shall belong to; `import_instance(theirs.instance)` when None.
     """
-    if instance is None:
-        instance = import_instance(theirs.instance)
+    expect(theirs, _job_shop_lib().Schedule, ScheduleError)
+    known = import_instance(theirs.instance)
+    if instance is not None and instance != known:
+        raise ScheduleError(f"the schedule belongs to {theirs.instance!r}, not to {instance!r}")
+    return _imported(theirs, instance or known)
+
+
+def _imported(theirs: Any, instance: Instance) -> Schedule:
     if not theirs.is_complete() or theirs.num_scheduled_operations != instance.n_operations:
         count = theirs.num_scheduled_operations
         raise ScheduleError(f"the schedule has {count} of {instance.n_operations} operations, expected all of them")
@@ -162,7 +171,7 @@ class NeighbourGenerator:
         """The schedule after one move."""
         search = self._search_for(schedule.instance)
         self._reseed(search, random_generator or random.Random())
-        search.start(import_schedule(schedule, search.instance).linear_order)
+        search.start(_imported(schedule, search.instance).linear_order)
         before = search.step
         search.run(before + 1)
         if search.step == before:

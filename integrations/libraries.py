@@ -16,3 +16,15 @@ def library(module: str, extra: str) -> Any:
         raise missing_extra(str(error.name or module), extra) from error
     except ImportError as error:
         raise L2SError(f"{module} cannot be imported: {' '.join(str(error).split())}") from error
+
+
+def expect(given: Any, kind: type, error: type[L2SError]) -> None:
+    """Refuse what is of another kind, such as a model where its data is meant."""
+    if not isinstance(given, kind):
+        found = "None" if given is None else f"{_package(type(given))}{type(given).__name__}"
+        raise error(f"expected {_package(kind)}{kind.__name__}, got {found}")
+
+
+def _package(kind: type) -> str:
+    package = kind.__module__.partition(".")[0]
+    return "" if package == "builtins" else f"{package}."

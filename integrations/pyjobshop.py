@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from integrations.libraries import library
+from integrations.libraries import expect, library
 from l2s_plugin.errors import InstanceError, ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
@@ -27,6 +27,7 @@ from l2s_plugin.schedule import Schedule
 def export_instance(instance: Instance) -> Any:
     """The instance as `pyjobshop.ProblemData`: task k is operation k, resource k machine k."""
     pyjobshop = _pyjobshop()
+    expect(instance, Instance, InstanceError)
     ids = range(instance.n_operations)
     job_of, machine, duration = (x.tolist() for x in (instance.job, instance.machine, instance.duration))
     return pyjobshop.ProblemData(
@@ -42,6 +43,7 @@ def export_instance(instance: Instance) -> Any:
 
 def import_instance(data: Any, name: str = "pyjobshop") -> Instance:
     """The instance in a `pyjobshop.ProblemData`; jobs keep their order, their tasks take that of the precedences."""
+    expect(data, _pyjobshop().ProblemData, InstanceError)
     for problem in _problems(data):
         raise InstanceError(f"{name}: {problem}, expected a plain job shop")
     mode_of = {mode.task: mode for mode in data.modes}
@@ -52,6 +54,7 @@ def import_instance(data: Any, name: str = "pyjobshop") -> Instance:
 def export_schedule(schedule: Schedule, data: Any = None) -> Any:
     """The schedule as `pyjobshop.Solution` of `data`, which is `export_instance(schedule.instance)` when None."""
     pyjobshop = _pyjobshop()
+    expect(schedule, Schedule, ScheduleError)
     if data is None:
         data = export_instance(schedule.instance)
     elif import_instance(data) != schedule.instance:
@@ -74,6 +77,7 @@ def import_schedule(solution: Any, data: Any, instance: Instance | None = None) 
     instance
         What the schedule shall belong to; `import_instance(data)` when None.
     """
+    expect(solution, _pyjobshop().Solution, ScheduleError)
     known = import_instance(data)
     if instance is not None and instance != known:
         raise ScheduleError(f"the data describes another instance than {instance!r}")

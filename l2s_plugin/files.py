@@ -45,8 +45,11 @@ def check_writable(path: str | Path) -> None:
         raise L2SError(f"cannot write {path}: is a directory")
     if not path.parent.is_dir():
         raise L2SError(f"cannot write {path}: no such directory")
-    if not os.access(path.parent, os.W_OK):
-        raise L2SError(f"cannot write {path}: permission denied")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):  # permissions say too little: what counts is that it can be done
+            pass
+    except OSError as error:
+        raise L2SError(f"cannot write {path}: {error.strerror}") from error
 
 
 def read_bytes(path: str | Path, error_type: type[L2SError] = L2SError) -> bytes:

@@ -70,6 +70,13 @@ def tells_threads(instance: Instance, *, stop: Any, seed: int, workers: int | No
     raise L2SError(f"torch {torch.get_num_threads()}, workers {workers}")
 
 
+def torch_threads(task: Any) -> int:
+    """How many threads torch would use here."""
+    import torch
+
+    return torch.get_num_threads()
+
+
 class DyingSelector:
     """Takes the first move; the first time of all it takes its process down instead."""
 

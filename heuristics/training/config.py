@@ -11,12 +11,13 @@ from heuristics.training.environment import HOSTS, REWARDS
 from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig
+from l2s_plugin.policy.shapes import N_MOVE_FEATURES
 
 _CHOICES = {
-    "algorithm": ("reinforce", "ppo", "evolution", "look-ahead"), "host": HOSTS, "reward": REWARDS,
+    "algorithm": ("reinforce", "ppo", "evolution", "slopes", "look-ahead"), "host": HOSTS, "reward": REWARDS,
     "baseline": ("returns", "critic"),
 }  # fmt: skip
-_OVER_MOVES = ("ppo", "evolution")
+_OVER_MOVES = ("ppo", "evolution", "slopes")
 _COUNTS = (
     "batches", "batch_size", "steps", "horizon", "epochs", "population", "look_ahead", "look_ahead_repeats",
     "validation_instances", "validation_steps", "validation_every",
@@ -31,7 +32,7 @@ class TrainingConfig:
     ----------
     sizes
         Jobs x machines of the random instances (`"20x10/2"`: jobs pass one half of the machines before the other). Each
-        batch is of one of them, in turn; with `"evolution"`, of all.
+        batch is of one of them, in turn; with `"evolution"` and `"slopes"`, of all.
     batches, batch_size
         How many batches of how many instances; every batch is new.
     steps
@@ -39,18 +40,23 @@ class TrainingConfig:
     horizon
         Moves n between two updates of the weights.
     learning_rate
-        Of Adam. The paper keeps it constant; with `decay` it falls linearly to zero over the run.
+        Of Adam, or what `"slopes"` are multiplied by. The paper keeps it constant; with `decay` it falls linearly to
+        zero over the run.
     decay
         See `learning_rate`.
     algorithm
         `"reinforce"`: n-step REINFORCE (paper, algorithm 1). `"ppo"`, for policies over moves: proximal policy
-        optimisation with a critic (see `ppo.py`), or `"evolution"` of their rule by the cross-entropy method (see
-        `evolution.py`). `"look-ahead"`: the network learns to foresee what short searches after each move would find
-        (see `look_ahead.py`); for policies with hints, on top of which it is added.
+        optimisation with a critic (see `ppo.py`), `"evolution"` of their rule by the cross-entropy method (see
+        `evolution.py`), or by its `"slopes"` from mirrored trials (see `slopes.py`). `"look-ahead"`: the network learns
+        to foresee what short searches after each move would find (see `look_ahead.py`); for policies with hints, on top
+        of which it is added.
     epochs
         How often `"ppo"` learns from the same moves.
     population
         How many weights `"evolution"` tries per batch.
+    features
+        Numbers of the move features (see `l2s_plugin.kernels.move_policy`) that `"slopes"` gives weights to; all when
+        empty. Features without a weight cost a search nothing.
     look_ahead, look_ahead_repeats, look_ahead_scale
         Steps of those searches, how many there are for each move, and by what their outcome, in mean durations, is
         multiplied to become a score.
@@ -68,7 +74,8 @@ class TrainingConfig:
     largest_gradient
         Norm to which gradients are cut; 0 leaves them as they are.
     host, neighbourhood, start
-        Where moves are made; see `Environment`.
+        Where moves are made; see `Environment`. With `"evolution"` and `"slopes"`, several neighbourhoods may be named,
+        as in `"n7,n5"`, for the instances in turn.
     warm_up
         Generations of a search for good weights of the hints, before the first batch; see `warm_up.py`. 0 for none.
     validation_size, validation_instances, validation_steps, validation_every
@@ -90,6 +97,7 @@ class TrainingConfig:
     algorithm: str = "reinforce"
     epochs: int = 3
     population: int = 48
+    features: tuple[int, ...] = ()
     look_ahead: int = 20
     look_ahead_repeats: int = 4
     look_ahead_scale: float = 10.0
@@ -123,12 +131,14 @@ class TrainingConfig:
             if getattr(self, name) not in choices:
                 raise L2SError(f"{name} must be {' or '.join(choices)}, got {getattr(self, name)!r}")
         for name, least, most in (
-            ("learning_rate", 0, 1), ("discount", 0, 1), ("trace", 0, 1), ("entropy", 0, 100),
+            ("learning_rate", 0, 100), ("discount", 0, 1), ("trace", 0, 1), ("entropy", 0, 100),
             ("largest_gradient", 0, math.inf), ("look_ahead_scale", 0, math.inf),
         ):  # fmt: skip
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 raise L2SError(f"{name} must be a number from {least} to {most}, got {value!r}")
+        if not all(isinstance(k, int) and 0 <= k < N_MOVE_FEATURES for k in self.features):
+            raise L2SError(f"features must be numbers from 0 to {N_MOVE_FEATURES - 1}, got {list(self.features)}")
         if not isinstance(self.warm_up, int) or isinstance(self.warm_up, bool) or self.warm_up < 0:
             raise L2SError(f"warm_up must be a whole number, 0 or more, got {self.warm_up!r}")
         over_moves = isinstance(self.policy, MovePolicyConfig)
@@ -160,12 +170,14 @@ class TrainingConfig:
         if "sizes" in changes:
             sizes = changes["sizes"]
             changes["sizes"] = tuple(sizes.split(",")) if isinstance(sizes, str) else tuple(sizes)
+        if "features" in changes:
+            changes["features"] = tuple(changes["features"])
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
         """For a JSON header."""
         policy = {"network": self.policy.network, **self.policy.to_dict()}
-        return asdict(self) | {"sizes": list(self.sizes), "policy": policy}
+        return asdict(self) | {"sizes": list(self.sizes), "features": list(self.features), "policy": policy}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TrainingConfig:
@@ -215,19 +227,21 @@ PRESETS = {
         ),
     ),
     "fast-moves": TrainingConfig(
-        sizes=("15x15", "20x15", "20x20", "30x15", "30x20", "20x10/2"),
-        batches=30,
-        batch_size=18,
-        steps=2000,
-        algorithm="evolution",
-        population=32,
+        sizes=("15x15", "20x15", "20x20", "15x15", "20x15", "20x20", "30x15", "30x20", "20x10/2", "20x15/2", "10x10"),
+        batches=14,
+        batch_size=800,
+        steps=5000,
+        learning_rate=1.8,
+        decay=True,
+        algorithm="slopes",
+        features=(0, 1, 3, 4, 5, 12, 13, 15, 17, 20, 21, 22, 23, 24, 25, 26),
         host="tabu",
-        neighbourhood="n7",
+        neighbourhood="n7,n5",
         validation_size="20x15",
-        validation_instances=200,
+        validation_instances=400,
         validation_steps=2000,
-        validation_every=5,
-        policy=MovePolicyConfig(hidden=0, margin=0.5),
+        validation_every=2,
+        policy=MovePolicyConfig(hidden=0, margin=0.6, drift=True),
     ),
     "ppo": TrainingConfig(
         sizes=("10x10", "15x15", "20x10", "20x20", "15x10", "30x15"),

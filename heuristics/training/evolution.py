@@ -49,29 +49,43 @@ def next_generation(
 
 
 class Trial:
-    """The same searches for all that is tried: on these instances, from the same schedules, with the same seeds."""
+    """The same searches for all that is tried: on these instances, from the same schedules, with the same seeds.
 
-    def __init__(self, config: TrainingConfig, instances: Sequence[Instance], seed: int, threads: int = 1) -> None:
+    What counts is how much of the first makespan is left after each of the `milestones`, numbers of steps.
+    """
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        instances: Sequence[Instance],
+        seed: int,
+        threads: int = 1,
+        milestones: Sequence[int] | None = None,
+    ) -> None:
         self._config = config
         self._instances = instances
         self._starts = [dispatch(instance, config.start).linear_order for instance in instances]
+        self._neighbourhoods = config.neighbourhood.split(",")
         self._seed = seed
         self._threads = threads
+        self._milestones = milestones or (config.steps, LONGER * config.steps)
 
     def results(self, selectors: Sequence[Any]) -> list[float]:
-        """What each selector leaves of the first makespans, in percent, halfway and at the end of the searches."""
+        """What each selector leaves of the first makespans, in percent, on average over instances."""
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(self._result, selectors))
 
     def _result(self, selector: Any) -> float:
-        return float(np.mean([self._search(selector, k) for k in range(len(self._instances))]))
+        return float(np.mean([self.search(selector, k) for k in range(len(self._instances))]))
 
-    def _search(self, selector: Any, k: int) -> float:
+    def search(self, selector: Any, k: int) -> float:
+        """What a selector leaves of the first makespan of instance `k`, in percent."""
         instance, config = self._instances[k], self._config
-        search = Search(instance, config.neighbourhood, selector, host_memory(config.host, instance), self._seed + k)
+        neighbourhood = self._neighbourhoods[k % len(self._neighbourhoods)]
+        search = Search(instance, neighbourhood, selector, host_memory(config.host, instance), self._seed + k)
         search.start(self._starts[k])
         first, left = max(search.best_makespan, 1), []
-        for steps in (config.steps, LONGER * config.steps):
+        for steps in self._milestones:
             while search.run(steps) == EVENTS_FULL:
                 search.take_events()
             left.append(100 * search.best_makespan / first)

@@ -12,7 +12,7 @@ import numpy as np
 from heuristics.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.hints import fill_hints
-from l2s_plugin.kernels.move_policy import fill_move_features, fill_state_features, smallest_admissible
+from l2s_plugin.kernels.move_policy import EVERYTHING, fill_move_features, fill_state_features, smallest_admissible
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.state import State
 
@@ -105,7 +105,7 @@ def drop_far_moves(moves, counts, admissible, margins):
 
 @kernel
 def observe_moves(states, moves, counts, per_duration, features, state_features, rows):
-    """Fill what a policy over moves sees: features of the admissible moves (M, 26), one after the other, each with its
+    """Fill what a policy over moves sees: features of the admissible moves (M, 27), one after the other, each with its
     row in `moves`, and of the states (B, 6)."""
     at = 0
     for b in range(counts.shape[0]):
@@ -114,7 +114,7 @@ def observe_moves(states, moves, counts, per_duration, features, state_features,
         fill_state_features(state, move, counts[b], scale, smallest, state_features[b])
         for row in range(counts[b]):
             if move.admissible[row]:
-                fill_move_features(state, move, row, scale, smallest, state_features[b], features[at])
+                fill_move_features(state, move, row, scale, smallest, state_features[b], EVERYTHING, features[at])
                 rows[at] = row
                 at += 1
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,23 @@ from heuristics.training.environment import Environment
 from heuristics.training.evolution import FIRST_SPREAD, Trial, next_generation
 from heuristics.training.instances import parse_size
 from heuristics.training.run_files import RunFolder, RunState, check_same_run
+from heuristics.training.slopes import MILESTONES, deviations, mirrored_results, slopes, smoothed
+from heuristics.training.torchrun import own_device, process_group
 from heuristics.training.validation import Validation, selector_of
 from heuristics.training.warm_up import tune_hints
+from l2s_plugin.devices import check_device
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import save_policy
-from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
-from l2s_plugin.policy.move_network import MoveNetwork
 from l2s_plugin.policy.moves import MoveBatch
-from l2s_plugin.policy.trainable import TrainableNetwork
+from l2s_plugin.policy.trainable import TrainableNetwork, frozen_statistics, new_network
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip
 from torch import Tensor, nn  # isort: skip
 
 from heuristics.training.ppo import Practice, learn
-from heuristics.training.processes import own_device, process_group
 from heuristics.training.reinforce import Stretch, centred, sample, stretch_loss
 
 Listener = Callable[[dict[str, Any]], None]
@@ -67,7 +66,7 @@ def train(
     folder
         Of the run; see `heuristics.training.run_files`.
     device
-        `"cpu"`, `"cuda"`, ...; under `torchrun`, `"cuda"` is a GPU for each process.
+        `"cpu"`, `"cuda"`, ...
     threads
         For torch and validation; torch's default when None.
     compile_network
@@ -83,8 +82,9 @@ def train(
     if threads is not None:
         torch.set_num_threads(threads)
     device = own_device(device)
+    check_device(device)
     with process_group(device) as (rank, processes):
-        if config.batch_size % processes:
+        if config.batch_size % processes and config.algorithm != "evolution":
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)
         trainer.progress = progress if rank == 0 else None
@@ -115,7 +115,7 @@ class Trainer:
         self.config, self.folder = config, folder
         self.rank, self.processes = rank, processes
         torch.manual_seed(config.seed)
-        self.network = _new_network(config.policy).to(device).train()
+        self.network = new_network(config.policy).to(device).train()
         self.hint_weight = getattr(self.network, "hint_weight", None)
         self.critic = nn.Sequential(nn.Linear(self.network.embedding_width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":
@@ -126,6 +126,7 @@ class Trainer:
         self.parameters = [parameter for parameter in everything if parameter.requires_grad]
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
         self.spread = FIRST_SPREAD  # of the rules that evolution tries
+        self.slope = np.zeros(1)  # along every weight, as far as known
         self.state = RunState(config)
         self.progress: Progress | None = None
         self._validation: Validation | None = None
@@ -142,7 +143,7 @@ class Trainer:
         batch = self.state.batches + 1
         self._set_learning_rate(batch)
         instances, rng = self._instances(batch)
-        learn = self._evolve if self.config.algorithm == "evolution" else self._learn
+        learn = {"evolution": self._evolve, "slopes": self._descend}.get(self.config.algorithm, self._learn)
         figures = {"batch": batch, **learn(instances, rng)}
         self.state.batches = batch
         if self.rank == 0:
@@ -184,7 +185,12 @@ class Trainer:
         weights = self._weights()
 
         def results_of(tried: NDArray[np.float64]) -> list[float]:
-            return trial.results([selector_of(self.config, weights | {"rule": rule}) for rule in tried])
+            """Of all rules; every process tries its share of them."""
+            own, results = slice(self.rank, None, self.processes), np.zeros(len(tried))
+            results[own] = trial.results([selector_of(self.config, weights | {"rule": rule}) for rule in tried[own]])
+            if self.processes > 1:
+                distributed.all_reduce(torch.from_numpy(results))
+            return results.tolist()
 
         centre, self.spread, left = next_generation(
             weights["rule"].astype(np.float64), self.spread, self.config.population, results_of, rng
@@ -193,6 +199,33 @@ class Trainer:
             self.network.rule.copy_(torch.as_tensor(centre))
         spread = float(self.spread[self.spread > 0].mean())
         return {"size": ",".join(self.config.sizes), "improvement": 100 - left, "spread": spread}
+
+    def _descend(self, instances: list[Instance], rng: np.random.Generator) -> dict[str, Any]:
+        """Try deviations from the rule on both sides, and go where results are better."""
+        config, weights = self.config, self._weights()
+        changing: dict[str, Any] = {name: getattr(self.network, name) for name in ("rule", "drift") if name in weights}
+        centre = np.concatenate([weights[name].ravel() for name in changing]).astype(np.float64)
+        milestones = [max(round(part * config.steps), 1) for part in MILESTONES]
+        trial = Trial(config, instances, int(rng.integers(2**31)), milestones=milestones)
+
+        def parts(tried: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+            rows = tried.reshape(-1, len(weights["rule"]))
+            return dict(zip(changing, (rows[0], rows[1:]), strict=False))
+
+        def search(tried: NDArray[np.float64], k: int) -> float:
+            return trial.search(selector_of(config, weights | parts(tried)), k)
+
+        tried = deviations((len(instances), len(centre)), config.features, rng)
+        own = range(self.rank, len(instances), self.processes)
+        results = mirrored_results(search, centre, tried, own, torch.get_num_threads())
+        if self.processes > 1:
+            distributed.all_reduce(torch.from_numpy(results))
+        self.slope, slope = smoothed(self.slope, slopes(tried, results), self.state.batches + 1)
+        for name, values in parts(centre - self.optimiser.param_groups[0]["lr"] * slope).items():
+            with torch.no_grad():
+                changing[name].copy_(torch.as_tensor(values))
+        figures = {"improvement": 100 - float(results.mean()), "slope": float(np.abs(slope).max())}
+        return {"size": ",".join(config.sizes), **figures}
 
     def resume(self) -> None:
         """Go on from the files of the folder."""
@@ -212,7 +245,7 @@ class Trainer:
         config = self.config
         seeds = np.random.SeedSequence((config.seed, batch)).generate_state(config.batch_size, np.uint32) // 2
         sizes = [parse_size(size) for size in config.sizes]
-        if config.algorithm == "evolution":  # all sizes at once, and the same in all processes
+        if config.algorithm in ("evolution", "slopes"):  # all sizes at once, and the same in all processes
             instances = [sizes[k % len(sizes)].instance(int(seed)) for k, seed in enumerate(seeds)]
             return instances, np.random.default_rng((config.seed, batch))
         size = sizes[(batch - 1) % len(sizes)]
@@ -230,7 +263,7 @@ class Trainer:
             stretch.add(moves, environment.step(moves.actions), values)
         last = None
         if with_critic:
-            with torch.no_grad(), _frozen_statistics(self.network):
+            with torch.no_grad(), frozen_statistics(self.network):
                 last = self.critic(self.network.scores_and_embedding(environment.observe())[1]).squeeze(1)
         loss, figures = stretch_loss(stretch, last, self.config)
         self._update(loss)
@@ -338,7 +371,8 @@ class Trainer:
         for i, entry in self.optimiser.state_dict()["state"].items():
             tensors |= {f"adam.{i}.{name}": tensor for name, tensor in entry.items()}
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
-        return arrays | ({"evolution.spread": self.spread} if self.config.algorithm == "evolution" else {})
+        evolving = {"evolution": {"evolution.spread": self.spread}, "slopes": {"slopes.slope": self.slope}}
+        return arrays | evolving.get(self.config.algorithm, {})
 
     def _load_tensors(self, arrays: Mapping[str, Any]) -> None:
         tensors = {name: torch.tensor(array) for name, array in arrays.items()}
@@ -347,6 +381,7 @@ class Trainer:
             return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
         self.spread = arrays.get("evolution.spread", self.spread)
+        self.slope = arrays.get("slopes.slope", self.slope)
         try:
             self.network.load_state_dict(part("network."))
             self.critic.load_state_dict(part("critic."))
@@ -357,28 +392,3 @@ class Trainer:
             number, _, key = name.partition(".")
             optimiser["state"].setdefault(int(number), {})[key] = tensor
         self.optimiser.load_state_dict(optimiser)
-
-
-def _new_network(config: AnyConfig) -> Any:
-    """The network to train, close to the rule that it is to improve on, if there is one."""
-    if isinstance(config, MovePolicyConfig):
-        return MoveNetwork(config)
-    network = TrainableNetwork(config)
-    if config.hints:
-        with torch.no_grad():
-            last: Any = network.action.layers[-1]
-            last.weight.mul_(0.1)
-            last.bias.zero_()
-    return network
-
-
-@contextmanager
-def _frozen_statistics(network: nn.Module) -> Iterator[None]:
-    """Look at a state without counting it among those that the running statistics are gathered from."""
-    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm1d)]
-    kept = [(norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]  # type: ignore[union-attr]
-    for norm in norms:
-        norm.momentum = 0.0
-    yield
-    for norm, (momentum, count) in zip(norms, kept, strict=True):
-        norm.momentum, norm.num_batches_tracked = momentum, count

@@ -32,6 +32,7 @@ class Validation:
         self._instances = [size.instance(FIRST_SEED + k) for k in range(config.validation_instances)]
         self._bounds = [lower_bound(instance) for instance in self._instances]
         self._starts = starts(config, self._instances)
+        self._neighbourhoods = config.neighbourhood.split(",")
 
     def gap_of(self, selector: Any) -> float:
         """Mean percentage above the lower bound that searches with this selector reach."""
@@ -42,7 +43,7 @@ class Validation:
     def _search(self, k: int, selector: Any) -> float:
         instance, bound = self._instances[k], self._bounds[k]
         memory = host_memory(self._config.host, instance)
-        search = Search(instance, self._config.neighbourhood, selector, memory, seed=k)
+        search = Search(instance, self._neighbourhoods[k % len(self._neighbourhoods)], selector, memory, seed=k)
         search.start(self._starts[k])
         while search.step < self._config.validation_steps and search.best_makespan > bound:
             before = search.step

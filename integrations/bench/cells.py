@@ -59,7 +59,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         initial=configuration.init,
         selector=configuration.selector,
         neighbourhood=configuration.neighbourhood,
-        workers=configuration.workers,
+        workers=configuration.workers or 1,  # cells run side by side, a core each
         population=configuration.population,
     )
     result = METHODS[configuration.method].run(instance, settings)

@@ -8,6 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from integrations.bench.report import gap
+
 By = Literal["steps", "seconds"]
 
 _POINTS = 200
@@ -42,7 +44,6 @@ def _mean(members: list[dict[str, Any]], by: By) -> Curve:
 
 def _gaps(cell: dict[str, Any], by: By, grid: NDArray[np.float64]) -> NDArray[np.float64]:
     """Gap of one run at each point of the grid."""
-    reference = cell["upper_bound"] or cell["lower_bound"]
     points = np.array([entry[1 if by == "steps" else 0] for entry in cell["history"]])
-    gaps = np.array([100 * (entry[2] / reference - 1) for entry in cell["history"]])
+    gaps = np.array([gap(cell, entry[2]) for entry in cell["history"]])
     return gaps[np.maximum(np.searchsorted(points, grid, side="right") - 1, 0)]

@@ -18,14 +18,18 @@ def anytime(cells: Iterable[dict[str, Any]], by: By, path: str | Path | None = N
     with style():
         from matplotlib.figure import Figure
 
-        axes = Figure(figsize=(8, 5), layout="constrained").subplots()
-        for label, curve in anytime_curves(cells, by).items():
-            axes.plot(curve.at, curve.gap, label=f"{label} ({curve.runs} runs)")
+        axes = Figure(figsize=(10, 5), layout="constrained").subplots()
+        curves = anytime_curves(cells, by)
+        for label, curve in sorted(
+            curves.items(), key=lambda item: -item[1].gap[-1]
+        ):  # as they end, from top to bottom
+            axes.plot(curve.at, curve.gap, label=f"{label} ({curve.runs} run{'s' * (curve.runs > 1)})")
         axes.set(xscale="log", xlabel=by, ylabel="mean gap to the best known makespan, %")
         axes.set_ylim(bottom=0)
         axes.grid(True, alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False)
+        if curves:
+            axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))  # beside, never upon the curves
         if path is not None:
             save(axes, path)
     return axes

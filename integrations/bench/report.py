@@ -24,26 +24,41 @@ def makespan_at(cell: Row, steps: int) -> int:
     return int(reached[-1] if reached else cell["history"][0][2])
 
 
+def gap(cell: Row, makespan: int) -> float:
+    """Percent above the best known makespan, or above the lower bound where none is known."""
+    reference = cell["upper_bound"] or cell["lower_bound"]
+    return 100 * (makespan / reference - 1) if reference else 0.0
+
+
+class Outcome(NamedTuple):
+    """A run, or its beginning up to a milestone."""
+
+    cell: Row
+    makespan: int
+    share: float = 1.0  # of the run's steps, and so of its time
+
+
 def summarise(cells: Iterable[Row], milestones: Sequence[int]) -> list[Row]:
     """One row per group, configuration and milestone (or time limit).
 
-    The gap is to the best known makespan, or to the lower bound where none is known.
+    One run serves all milestones: the seconds until one are its share of the steps.
     """
-    table: dict[tuple[str, str, str], list[tuple[Row, int]]] = {}
+    table: dict[tuple[str, str, str], list[Outcome]] = {}
     for cell in cells:
         if milestones and cell["method"] != "dispatch":
             for steps in milestones:
                 key = (cell["group"], cell["label"], f"{steps} steps")
-                table.setdefault(key, []).append((cell, makespan_at(cell, steps)))
+                share = min(1.0, steps / cell["steps"]) if cell["steps"] else 1.0
+                table.setdefault(key, []).append(Outcome(cell, makespan_at(cell, steps), share))
         else:
             budget = "-" if cell["method"] == "dispatch" else f"{cell['time_limit']:g} s"
-            table.setdefault((cell["group"], cell["label"], budget), []).append((cell, cell["makespan"]))
+            table.setdefault((cell["group"], cell["label"], budget), []).append(Outcome(cell, cell["makespan"]))
     return [_row(group, label, budget, runs) for (group, label, budget), runs in table.items()]
 
 
-def _row(group: str, label: str, budget: str, runs: list[tuple[Row, int]]) -> Row:
-    gaps = np.array([100 * (makespan / (cell["upper_bound"] or cell["lower_bound"]) - 1) for cell, makespan in runs])
-    seconds, steps = (sum(cell[name] for cell, _ in runs) for name in ("seconds", "steps"))
+def _row(group: str, label: str, budget: str, runs: list[Outcome]) -> Row:
+    gaps = np.array([gap(run.cell, run.makespan) for run in runs])
+    seconds, steps = (sum(run.cell[name] * run.share for run in runs) for name in ("seconds", "steps"))
     error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else None
     return {
         "group": group,

@@ -39,8 +39,13 @@ def _expand(word: str) -> dict[str, list[str]]:
     files = _files(word)
     if files:
         return {word: files}
-    known = [PAPER, *sets, *benchmark_names()]
-    raise unknown_name("set or instance", word, [name.replace("-", ":", 1) for name in known], ", and no such file")
+    note = " (and there is no such file)"
+    raise unknown_name("set or instance", word, [*set_words(), *benchmark_names()], note)
+
+
+def set_words() -> list[str]:
+    """Every set and group as users write them."""
+    return [PAPER, *(group.replace("-", ":", 1) for group in benchmark_sets())]
 
 
 def _files(word: str) -> list[str]:
@@ -50,4 +55,4 @@ def _files(word: str) -> list[str]:
         if not found:
             raise L2SError(f"{word}: the folder holds no files")
         return found
-    return [str(path)] if path.is_file() else sorted(glob(word))
+    return [str(path)] if path.is_file() else sorted(file for file in glob(word) if Path(file).is_file())

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from integrations.cli import EXIT_INTERRUPTED
+from integrations.cli.completion import files, folders, methods_of_solve, names_of, sets_and_instances
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import write_text
+from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -27,25 +30,78 @@ QUICK_STEPS = "500,5000"
 
 
 @click.command()
-@click.argument("sets", nargs=-1, metavar="[SET|INSTANCE]...")
-@click.option("--method", "methods", multiple=True, help="How to solve; may be given several times.  [default: tabu]")
-@click.option("--selector", "selectors", multiple=True, metavar="NAME", help="Move selector; several times.")
+@click.argument("sets", nargs=-1, metavar="[SET|INSTANCE]...", shell_complete=sets_and_instances)
 @click.option(
-    "--policy", "policies", multiple=True, metavar="NAME|FILE", help="Policy of the learned selector; several."
+    "--method",
+    "methods",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=methods_of_solve,
+    help="How to solve, as in l2s solve; may be given several times.  [default: tabu]",
 )
-@click.option("--neighbourhood", "neighbourhoods", multiple=True, metavar="NAME", help="Neighbourhood; several times.")
-@click.option("--init", "inits", multiple=True, metavar="RULE", help="Dispatching rule of the first schedule; several.")
+@click.option(
+    "--selector",
+    "selectors",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=names_of(SelectorSpec),
+    help="Move selector; several times.",
+)
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="NAME|FILE",
+    shell_complete=names_of(PolicySpec, or_files=True),
+    help="Policy of the learned selector; several.",
+)
+@click.option(
+    "--neighbourhood",
+    "neighbourhoods",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=names_of(NeighbourhoodSpec),
+    help="Neighbourhood; several times.",
+)
+@click.option(
+    "--init",
+    "inits",
+    multiple=True,
+    metavar="RULE",
+    shell_complete=names_of(DispatchingRuleSpec),
+    help="Dispatching rule of the first schedule; several.",
+)
 @click.option("--steps", metavar="N,N,...", help="Milestones in steps; one run to the largest serves all.")
 @click.option("--time-limit", type=float, metavar="S", help="Seconds for each run, instead of steps.  [default: 10]")
 @click.option("--population", type=click.IntRange(1), help="For tabu: 1 follows a single trajectory.")
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Runs per instance, seeds 1 to N.")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Runs side by side, a core each.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Runs side by side, a core each; methods that could use more are kept on one.",
+)
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask cluster instead.")
-@click.option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Keep results; run again to resume.")
-@click.option("--report", "report_file", metavar="FILE.html", help="Tables and curves as a page that opens offline.")
+@click.option(
+    "--output",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    shell_complete=folders,
+    help="Keep results; run again to resume.",
+)
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE.html",
+    shell_complete=files,
+    help="Tables and curves as a page that opens offline.",
+)
 @click.option("--quick", is_flag=True, help="A meaningful table in about a minute.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.pass_context
 def bench(
+    ctx: click.Context,
     sets: tuple[str, ...],
     methods: tuple[str, ...],
     selectors: tuple[str, ...],
@@ -78,10 +134,11 @@ def bench(
     from integrations.bench.run import run
     from integrations.bench.sets import groups
     from integrations.bench.store import Store
+    from l2s_plugin.kernels.compile import announce_compilation
 
     if quick:
-        if sets or steps or time_limit or methods or selectors:
-            raise L2SError("--quick has its own sets, methods and limits; leave them out")
+        if any((sets, steps, time_limit, methods, selectors, policies, neighbourhoods, inits, population)):
+            raise L2SError("--quick has its own sets, methods, parts and limits; leave them out")
         sets, steps = QUICK, QUICK_STEPS
     if not sets:
         raise L2SError("which instances? for example: l2s bench ta:15x15, or l2s bench --quick")
@@ -92,6 +149,7 @@ def bench(
         time_limit = 10.0
     chosen = groups(sets)
     configurations = _quick() if quick else _combine(methods, selectors, policies, neighbourhoods, inits, population)
+    _check(configurations, chosen, milestones, time_limit)
     cells = [
         Cell(name, group, configuration, seed, max(milestones) if milestones else None, time_limit)
         for group, names in chosen.items()
@@ -101,6 +159,7 @@ def bench(
     ]
     store = Store(output)
     _check_outputs(output, report_file)
+    announce_compilation()
     with _cluster(scheduler) as executor:
         finished = run(cells, store, workers, _progress, executor)
     rows = [store.rows[cell.key] for cell in cells if cell.key in store.rows]
@@ -123,6 +182,7 @@ def bench(
             click.echo(f"wrote {files}", err=True)
     if not finished:
         click.echo("interrupted; run the same command again to resume" if output else "interrupted", err=True)
+        ctx.exit(EXIT_INTERRUPTED)
 
 
 def _cluster(address: str | None) -> AbstractContextManager[Executor | None]:
@@ -130,7 +190,10 @@ def _cluster(address: str | None) -> AbstractContextManager[Executor | None]:
         return nullcontext()
     from integrations.cluster import executor_for
 
-    return executor_for(address)
+    executor = executor_for(address)
+    if not executor.client.ncores():  # a cluster may well start them when there is work
+        click.echo(f"the dask cluster at {address} has no workers yet; waiting for them", err=True)
+    return executor
 
 
 def _milestones(text: str | None) -> list[int]:
@@ -165,8 +228,30 @@ def _combine(
             if any(given) and name not in METHODS[method].options:
                 raise L2SError(f"--{name} means nothing to --method {method}")
         for combination in itertools.product(*(given or (None,) for given in parts.values())):
-            configurations.append(Configuration(method, **dict(zip(parts, combination, strict=True))))  # type: ignore[arg-type]
+            chosen_parts: dict[str, Any] = dict(zip(parts, combination, strict=True))
+            configurations.append(Configuration(method, workers=METHODS[method].one_core, **chosen_parts))
     return configurations
+
+
+def _check(
+    configurations: list[Configuration], chosen: dict[str, list[str]], milestones: list[int], time_limit: float | None
+) -> None:
+    """Find what would end the work in the middle: limits, names and files are looked at before the first run."""
+    from integrations.cli.methods import METHODS
+    from integrations.cli.parts import check_parts
+    from l2s_plugin import stop
+    from l2s_plugin.data import benchmark_names
+    from l2s_plugin.loader import load
+
+    if time_limit is not None:
+        stop.seconds(time_limit)
+    for configuration in configurations:
+        limits = METHODS[configuration.method].options
+        if milestones and "time_limit" in limits and "max_steps" not in limits:
+            raise L2SError(f"--method {configuration.method} takes no steps; give it a --time-limit")
+        check_parts(configuration.selector, configuration.neighbourhood, configuration.init)
+    for name in {name for names in chosen.values() for name in names} - set(benchmark_names()):
+        load(name)
 
 
 def _quick() -> list[Configuration]:
@@ -174,8 +259,11 @@ def _quick() -> list[Configuration]:
 
     return [
         Configuration("local-search", selector, "n5")
-        for selector in ("greedy", "best-improvement", "first-improvement", "random", "boltzmann")
-    ] + [Configuration("tabu", "estimate", neighbourhood, population=1) for neighbourhood in ("n5", "n6", "n7")]
+        for selector in ("greedy", "best-improvement", "first-improvement", "random", "boltzmann", "l2s")
+    ] + [
+        Configuration("tabu", selector, neighbourhood, population=1)
+        for selector, neighbourhood in (("estimate", "n5"), ("estimate", "n6"), ("estimate", "n7"), ("l2s-fast", "n7"))
+    ]
 
 
 def _progress(done: int, count: int, left: float, row: Row) -> None:

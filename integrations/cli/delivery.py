@@ -26,13 +26,16 @@ class Delivery:
         Print JSON, one object per line, instead of a summary.
     command
         What the report says about where it comes from.
+    gantt_by
+        Rows of the charts: `machine` or `job`.
     """
 
-    def __init__(self, plans: list[Files], as_json: bool, command: str) -> None:
+    def __init__(self, plans: list[Files], as_json: bool, command: str, gantt_by: str | None = None) -> None:
         self.results: list[Result] = []
         self._plans = plans
         self._as_json = as_json
         self._command = command
+        self._drawing = {"by": gantt_by} if gantt_by else {}  # a plugin's renderer may know no such option
         self._silent = STANDARD_OUTPUT in plans[0]
         self._pages: dict[str, list[Result]] = {}
 
@@ -68,7 +71,7 @@ class Delivery:
             result.save_history(files.history)
             self._say(f"wrote {files.history}")
         if files.gantt:
-            result.schedule.gantt(files.gantt)
+            result.schedule.gantt(files.gantt, **self._drawing)
             self._say(f"wrote {files.gantt}")
         if files.stats_dir:
             write_text(files.stats_dir, json.dumps(result.to_dict(), indent=1) + "\n")

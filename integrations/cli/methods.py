@@ -113,6 +113,12 @@ class Method(NamedTuple):
     run: Callable[[Instance, Settings], Result]
     options: frozenset[str]
     repeatable: bool = True  # with a limit in steps
+    all_cores: bool = False  # unless told how many
+
+    @property
+    def one_core(self) -> int | None:
+        """The `workers` that keep the method on one core; None where it is on one anyway."""
+        return 1 if self.all_cores else None
 
 
 _LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})
@@ -121,8 +127,10 @@ _SEARCH = _LIMITS | {"init", "warm_start", "selector", "policy", "neighbourhood"
 METHODS = {
     "tabu": Method(tabu, _SEARCH | {"workers", "population", "scheduler"}),
     "local-search": Method(local_search, _SEARCH | {"forbid_undo"}),
-    "cp-sat": Method(cp_sat, frozenset({"time_limit", "target", "init", "warm_start", "workers"}), repeatable=False),
-    "hybrid": Method(hybrid, _SEARCH | {"workers", "population"}, repeatable=False),
+    "cp-sat": Method(
+        cp_sat, frozenset({"time_limit", "target", "init", "warm_start", "workers"}), repeatable=False, all_cores=True
+    ),
+    "hybrid": Method(hybrid, _SEARCH | {"workers", "population"}, repeatable=False, all_cores=True),
     "dispatch": Method(dispatch, frozenset({"init"})),
 }
 

@@ -10,10 +10,10 @@ from click.core import ParameterSource
 
 from integrations.cli.config import config_file
 from integrations.cli.methods import AUTOMATIC, methods_with
+from integrations.cli.parts import LEARNED
 from l2s_plugin import stop as stops
 
 DEFAULT_SECONDS = 10.0
-LEARNED = ("l2s", "l2s-greedy", "l2s-fast")  # the selectors that follow a policy
 _FOREVER = 2**60  # more steps than anybody can wait for, and still a number of 64 bits
 
 
@@ -40,6 +40,7 @@ class Request:
     seed: int
     output: str | None
     gantt: str | None
+    gantt_by: str | None
     history: str | None
     report: str | None
     stats_dir: str | None
@@ -84,6 +85,8 @@ def check_request(ctx: click.Context, request: Request) -> None:
         raise click.UsageError(
             f"--policy goes with the selectors {', '.join(LEARNED[:-1])} and {LEARNED[-1]} only", ctx
         )
+    if request.gantt_by and not request.gantt:
+        raise click.UsageError("--gantt-by says how to draw what --gantt names; give that, too", ctx)
     if request.warm_start and request.init:
         raise click.UsageError("--warm-start and --init both say where to begin; choose one", ctx)
     if [*request.instances, request.warm_start, config_file(ctx)].count("-") > 1:

@@ -16,6 +16,7 @@ from integrations.cli.delivery import Delivery
 from integrations.cli.inputs import Problem, load_problems
 from integrations.cli.methods import METHODS, Settings
 from integrations.cli.outputs import plan
+from integrations.cli.parts import MethodName, check_parts
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.repeat import command_line, reproduce
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=instances)
 @click.option(
     "--method",
-    type=click.Choice(list(METHODS)),
+    type=MethodName(list(METHODS)),
     help="tabu: a population of tabu searches; local-search: one trajectory; cp-sat: CP-SAT, also from --warm-start; "
     "hybrid: tabu and CP-SAT side by side; dispatch: a dispatching rule alone. Without it, hybrid where there is time "
     "for it, and tabu otherwise.",
@@ -90,6 +91,9 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
 @click.option("--output", metavar="SCHEDULE.json", shell_complete=files, help="Write the schedule; - prints it.")
 @click.option("--gantt", metavar="FILE.png|svg", shell_complete=files, help="Draw the schedule.")
+@click.option(
+    "--gantt-by", type=click.Choice(["machine", "job"]), help="What the rows of --gantt are; machines unless given."
+)
 @click.option("--report", metavar="FILE.html", shell_complete=files, help="Write a page to explore; one for all, too.")
 @click.option(
     "--history",
@@ -115,14 +119,16 @@ def solve(ctx: click.Context, **options: Any) -> None:
     SIGTERM), and the best schedule is verified, with code of its own, before it is shown or written. `l2s plugins`
     lists the selectors, neighbourhoods and rules.
     """
-    from heuristics.trajectory import SearchError
-
     request = Request(**options)
     check_request(ctx, request)
     stop = request.stop()
+    check_parts(request.selector_and_policy, request.neighbourhood, request.init)
     problems = load_problems(request.instances, request.warm_start)
     plans = plan(request, problems, inputs=[config_file(ctx)])
-    with Delivery(plans, request.as_json, command_line(ctx, request)) as delivery:
+
+    from heuristics.trajectory import SearchError  # with the kernels, which bad input should not have to wait for
+
+    with Delivery(plans, request.as_json, command_line(ctx, request), request.gantt_by) as delivery:
         for number, problem in enumerate(problems, 1):
             choice = choose(problem.instance, request)
             label = f"{number}/{len(problems)} {problem.instance.name}: " if len(problems) > 1 else ""
@@ -142,6 +148,9 @@ def solve(ctx: click.Context, **options: Any) -> None:
 
 def run(problem: Problem, request: Request, choice: Choice, stop: Stop, label: str = "") -> Result:
     """Solve one instance with the method chosen."""
+    from l2s_plugin.kernels.compile import announce_compilation
+
+    announce_compilation()
     with ExitStack() as stack:
         listener = None
         if not request.quiet:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba  # type: ignore[import-untyped, unused-ignore]
+from numba.core import event as numba_events  # type: ignore[import-untyped, unused-ignore]
 
 _numba: Any = numba.config
 
@@ -33,6 +34,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 _IMPORT = re.compile(rb"^\s*from ((?:l2s_plugin|heuristics)[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _MARK = b"kernels.compile import"
 _KEEP_DAYS = 30
+_PACKAGES = ("l2s_plugin", "heuristics")
 
 
 def kernel(function: Function) -> Function:
@@ -104,11 +106,28 @@ def _base_folder() -> Path | None:
 
 
 @cache
-def announce_compilation(source: str) -> None:
-    """Say once, before a search, that the first use of the kernels in a file compiles them."""
-    folder = cache_folder(source)
-    if folder is not None and not any(folder.rglob("*.nbi")):
-        print("l2s: compiling the search kernels, once; this takes some seconds ...", file=sys.stderr, flush=True)
+def announce_compilation() -> None:
+    """From now on, say so when one of our kernels is not found in the cache and has to be compiled; once.
+
+    Files in the cache prove nothing: they may come from another Python, another folder or another numba.
+    """
+    if _base_folder() is not None:
+        numba_events.register("numba:run_pass", _Announcement())
+
+
+class _Announcement(numba_events.Listener):  # type: ignore[misc, unused-ignore]
+    """Hears of every pass of numba's compiler, and speaks at the first that works on one of our kernels."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def on_start(self, event: Any) -> None:
+        if not self._said and event.data["module"].partition(".")[0] in _PACKAGES:
+            self._said = True
+            print("l2s: compiling the search kernels, once; this takes some seconds ...", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
 
 
 def _fingerprint(source: Path) -> str:

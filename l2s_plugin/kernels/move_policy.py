@@ -13,7 +13,7 @@ import numpy as np
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.dense import exp, float_kernel
 from l2s_plugin.kernels.matmul import UNITS, rectified_units
-from l2s_plugin.kernels.moves import NO_LIMIT
+from l2s_plugin.kernels.moves import NO_LIMIT, paths
 from l2s_plugin.selectors import score_kernel
 
 # What the policy knows about a move; times in mean durations, everything bounded, nothing that grows with the instance.
@@ -44,15 +44,25 @@ MOVE_FEATURES = (
     "128 / (128 + t) for u",
     "128 / (128 + t) for v",
     "as in the incumbent: v before u",
+    "the shorter of the two paths of the estimate, above the makespan",
 )
-N_MOVE_FEATURES = 26
+N_MOVE_FEATURES = 27
+
+# Features that cost something, by what they are computed from. Where a policy has no use for any of a group, and no
+# layer, they are left out.
+RECENCY, SHAPE, DURATIONS, BEFORE_IN_JOB, AFTER_IN_JOB, ON_MACHINE, MOVED, INCUMBENT, PATHS = (1 << k for k in range(9))
+EVERYTHING = (1 << 9) - 1
+FEATURE_GROUPS = {
+    RECENCY: (2, 3, 4, 5, 20), SHAPE: (9, 10, 11), DURATIONS: (12, 13), BEFORE_IN_JOB: (14, 16), AFTER_IN_JOB: (15, 17),
+    ON_MACHINE: (18, 19), MOVED: (21, 22, 23, 24), INCUMBENT: (25,), PATHS: (26,),
+}  # fmt: skip
 
 # What the critic of a training sees of the whole state: three of the features above, the best estimate, the age of the
 # search and the number of moves, forbidden ones included.
 N_STATE_FEATURES = 6
 
 # The beginning of `parameters`
-PER_DURATION, MARGIN, HIDDEN = range(3)
+PER_DURATION, MARGIN, HIDDEN, GROUPS = range(4)
 HEADER = 16
 
 _MOST = np.float32(3.0)
@@ -63,12 +73,12 @@ _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 @numba.njit(inline="always")
 def layout(hidden):
-    """Where in `parameters` there are: the rule; the units, in blocks as `rectified_units` wants them; room for the
-    features of a move, and of the state; and the end."""
+    """Where in `parameters` there are: the rule and its two drifts, 32 apart; the units, in blocks as `rectified_units`
+    wants them; room for the rule of the moment, the features of a move, and of the state; and the end."""
     rule = HEADER
-    layer = rule + 32
-    features = layer + (2 + N_MOVE_FEATURES) * hidden
-    return rule, layer, features, features + 32, features + 48
+    layer = rule + 96
+    present = layer + (2 + N_MOVE_FEATURES) * hidden
+    return rule, layer, present, present + 32, present + 64, present + 80
 
 
 @float_kernel
@@ -104,67 +114,81 @@ def fill_state_features(state, moves, count, per_duration, smallest, features):
 
 
 @float_kernel
-def fill_move_features(state, moves, row, per_duration, smallest, common, features):
-    """Everything about one move (26); `common` is what `fill_state_features` filled."""
+def fill_move_features(state, moves, row, per_duration, smallest, common, groups, features):
+    """Everything about one move (27), but for features of other groups than those asked for; `common` is what
+    `fill_state_features` filled."""
     makespan, value = state.makespan[0], moves.value[row]
     u, v = moves.u[row], moves.v[row]
-    idle = np.float32(max(moves.idle[row], 0))
     features[0] = min(max(np.float32(value - makespan) * per_duration, -_MOST), _MOST)
     features[1] = min(np.float32(value - smallest) * per_duration, _MOST)
-    features[2] = exp(idle * np.float32(-0.25))
-    features[3] = exp(idle * np.float32(-0.0625))
-    features[4] = exp(idle * np.float32(-0.015625))
-    features[5] = np.float32(512.0) / (np.float32(512.0) + idle)
     features[6] = common[0]
     features[7] = common[1]
     features[8] = common[2]
-    features[9] = np.float32(state.end[u]) / np.float32(max(makespan, 1))
-    features[10] = _ONE if moves.forward[row] else _ZERO
-    passed = 0
-    x = u
-    while x != v and passed < 6:
-        passed += 1
-        x = state.machine_succ[x]
-    features[11] = np.float32(passed) * np.float32(0.25)
-    features[12] = np.float32(state.duration[u]) * per_duration
-    features[13] = np.float32(state.duration[v]) * per_duration
-    features[14] = _slack(state, state.job_pred[u], per_duration)
-    features[15] = _slack(state, state.job_succ[u], per_duration)
-    features[16] = _slack(state, state.job_pred[v], per_duration)
-    features[17] = _slack(state, state.job_succ[v], per_duration)
-    features[18] = _slack(state, state.machine_pred[u], per_duration)
-    features[19] = _slack(state, state.machine_succ[v], per_duration)
-    times = np.float32(moves.returns[row])
-    features[20] = times / (times + np.float32(4.0))
-    since_u = np.float32(state.progress[0] - state.moved[u])
-    since_v = np.float32(state.progress[0] - state.moved[v])
-    features[21] = np.float32(16.0) / (np.float32(16.0) + since_u)
-    features[22] = np.float32(16.0) / (np.float32(16.0) + since_v)
-    features[23] = np.float32(128.0) / (np.float32(128.0) + since_u)
-    features[24] = np.float32(128.0) / (np.float32(128.0) + since_v)
-    features[25] = _ONE if state.best_position[u] > state.best_position[v] else _ZERO
+    if groups & RECENCY:
+        idle = np.float32(max(moves.idle[row], 0))
+        features[2] = exp(idle * np.float32(-0.25))
+        features[3] = exp(idle * np.float32(-0.0625))
+        features[4] = exp(idle * np.float32(-0.015625))
+        features[5] = np.float32(512.0) / (np.float32(512.0) + idle)
+        times = np.float32(moves.returns[row])
+        features[20] = times / (times + np.float32(4.0))
+    if groups & SHAPE:
+        features[9] = np.float32(state.end[u]) / np.float32(max(makespan, 1))
+        features[10] = _ONE if moves.forward[row] else _ZERO
+        passed = 0
+        x = u
+        while x != v and passed < 6:
+            passed += 1
+            x = state.machine_succ[x]
+        features[11] = np.float32(passed) * np.float32(0.25)
+    if groups & DURATIONS:
+        features[12] = np.float32(state.duration[u]) * per_duration
+        features[13] = np.float32(state.duration[v]) * per_duration
+    if groups & BEFORE_IN_JOB:
+        features[14] = _slack(state, state.job_pred[u], per_duration)
+        features[16] = _slack(state, state.job_pred[v], per_duration)
+    if groups & AFTER_IN_JOB:
+        features[15] = _slack(state, state.job_succ[u], per_duration)
+        features[17] = _slack(state, state.job_succ[v], per_duration)
+    if groups & ON_MACHINE:
+        features[18] = _slack(state, state.machine_pred[u], per_duration)
+        features[19] = _slack(state, state.machine_succ[v], per_duration)
+    if groups & MOVED:
+        since_u = np.float32(state.progress[0] - state.moved[u])
+        since_v = np.float32(state.progress[0] - state.moved[v])
+        features[21] = np.float32(16.0) / (np.float32(16.0) + since_u)
+        features[22] = np.float32(16.0) / (np.float32(16.0) + since_v)
+        features[23] = np.float32(128.0) / (np.float32(128.0) + since_u)
+        features[24] = np.float32(128.0) / (np.float32(128.0) + since_v)
+    if groups & INCUMBENT:
+        features[25] = _ONE if state.best_position[u] > state.best_position[v] else _ZERO
+    if groups & PATHS:
+        own, others = paths(state, u, v, moves.forward[row])
+        features[26] = min(max(np.float32(min(own, others) - makespan) * per_duration, -_MOST), _MOST)
 
 
 @float_kernel
 def score_near_moves(state, moves, count, parameters, scores):
     """Score the admissible moves whose value is within the margin of the best; -inf for the others."""
     per_duration = parameters[PER_DURATION]
-    hidden = int(parameters[HIDDEN])
-    rule, layer, at, common, _ = layout(hidden)
-    features = parameters[at : at + N_MOVE_FEATURES]
+    hidden, groups = int(parameters[HIDDEN]), int(parameters[GROUPS])
+    rule, layer, present, at, shared, _ = layout(hidden)
+    features, common = parameters[at : at + N_MOVE_FEATURES], parameters[shared : shared + N_STATE_FEATURES]
     smallest = smallest_admissible(moves, count)
     limit = smallest + np.int64(parameters[MARGIN] / per_duration)
-    fill_state_features(state, moves, count, per_duration, smallest, parameters[common : common + N_STATE_FEATURES])
+    fill_state_features(state, moves, count, per_duration, smallest, common)
+    for i in range(N_MOVE_FEATURES):
+        parameters[present + i] = (
+            parameters[rule + i] + common[0] * parameters[rule + 32 + i] + common[1] * parameters[rule + 64 + i]
+        )
     for row in range(count):
         if not moves.admissible[row] or moves.value[row] > limit:
             scores[row] = -np.inf
             continue
-        fill_move_features(
-            state, moves, row, per_duration, smallest, parameters[common : common + N_STATE_FEATURES], features
-        )
+        fill_move_features(state, moves, row, per_duration, smallest, common, groups, features)
         score = _ZERO
         for i in range(N_MOVE_FEATURES):
-            score += features[i] * parameters[rule + i]
+            score += features[i] * parameters[present + i]
         for block in range(hidden // UNITS):
             score += rectified_units(
                 features, N_MOVE_FEATURES, parameters, layer + block * UNITS * (2 + N_MOVE_FEATURES)

@@ -90,13 +90,13 @@ def is_feasible(state, u, v, forward):
 
 
 @kernel
-def _estimate(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times, limit):
-    """Longest path through one of the operations moved past each other, with old values for all others.
+def _paths(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times, limit):
+    """Longest path through u and through one of the operations it is moved past, with old values for all others.
 
-    Given up, with a value above `limit`, as soon as that is certain.
+    Given up, with one of the two above `limit`, as soon as that is certain.
 
-    Exact for the path it estimates when no head or tail it reads changes: always for adjacent operations
-    (Taillard 1994); a lower bound is not guaranteed for longer insertions (Balas & Vazacopoulos 1998).
+    Exact when no head or tail it reads changes: always for adjacent operations (Taillard 1994); a lower bound is not
+    guaranteed for longer insertions (Balas & Vazacopoulos 1998).
     """
     length = max(tail[job_succ[u]], tail[machine_succ[v]]) + duration[u]
     last = end[machine_pred[u]]
@@ -106,35 +106,44 @@ def _estimate(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, d
         x = machine_succ[x]
         last = max(end[job_pred[x]], last) + duration[x]
         if last + length > limit:
-            return last + length
+            return last + length, last + length
         times[k] = last
         k += 1
-    longest = max(end[job_pred[u]], last) + length
+    own = max(end[job_pred[u]], last) + length
+    others = np.int32(0)
     while k > 0:
         k -= 1
-        longest = max(longest, times[k] + max(tail[job_succ[x]], length))
-        if longest > limit:
-            return longest
+        others = max(others, times[k] + max(tail[job_succ[x]], length))
+        if max(own, others) > limit:
+            break
         length = max(tail[job_succ[x]], length) + duration[x]
         x = machine_pred[x]
-    return longest
+    return own, others
+
+
+@kernel
+def paths(state, u, v, forward, limit=NO_LIMIT):
+    """Estimated longest paths of the neighbour: through the operation that goes elsewhere, and through one of those it
+    is moved past, in time proportional to their number."""
+    if forward:
+        return _paths(
+            u, v, state.job_pred, state.job_succ, state.machine_pred, state.machine_succ,
+            state.end, state.tail, state.duration, state.times, limit,
+        )  # fmt: skip
+    return _paths(
+        v, u, state.job_succ, state.job_pred, state.machine_succ, state.machine_pred,
+        state.tail, state.end, state.duration, state.times, limit,
+    )  # fmt: skip
 
 
 @kernel
 def estimate(state, u, v, forward, limit=NO_LIMIT):
-    """Estimated makespan of the neighbour, in time proportional to the operations moved past.
+    """Estimated makespan of the neighbour: the longer of the two `paths`.
 
     An estimate above `limit` may be given up early: what is returned is then too low, but above `limit`.
     """
-    if forward:
-        return _estimate(
-            u, v, state.job_pred, state.job_succ, state.machine_pred, state.machine_succ,
-            state.end, state.tail, state.duration, state.times, limit,
-        )  # fmt: skip
-    return _estimate(
-        v, u, state.job_succ, state.job_pred, state.machine_succ, state.machine_pred,
-        state.tail, state.end, state.duration, state.times, limit,
-    )  # fmt: skip
+    own, others = paths(state, u, v, forward, limit)
+    return max(own, others)
 
 
 @kernel

@@ -126,12 +126,15 @@ class MovePolicyConfig(_Architecture):
         Units of the one hidden layer, a multiple of 16; 0 leaves the rule, a weighted sum of the features, alone.
     margin
         Only moves whose estimate is within so many mean durations of the best admissible one are looked at.
+    drift
+        Whether the rule depends on where the search is: how far above the incumbent, and how long since it improved.
     """
 
     network: ClassVar[str] = "moves"
 
     hidden: int = 16
     margin: float = 1.0
+    drift: bool = False
 
     def __post_init__(self) -> None:
         hidden, margin = self.hidden, self.margin
@@ -139,6 +142,8 @@ class MovePolicyConfig(_Architecture):
             raise L2SError(f"policy hidden must be a multiple of 16 up to {_MOST_HIDDEN}, got {hidden!r}")
         if not isinstance(margin, int | float) or isinstance(margin, bool) or not 0 <= margin <= _MOST_MARGIN:
             raise L2SError(f"policy margin must be a number from 0 to {_MOST_MARGIN}, got {margin!r}")
+        if not isinstance(self.drift, bool):
+            raise L2SError(f"policy drift must be true or false, got {self.drift!r}")
 
 
 AnyConfig = PolicyConfig | MovePolicyConfig

@@ -37,7 +37,7 @@ def find_policy(name_or_file: str | Path | Policy | None = None, registry: Regis
         path = Path(name_or_file)
         if path.exists() or path.suffix == ".safetensors":
             return load_policy(path)
-        raise UnknownNameError(f"{error}; and there is no such file") from None
+        raise UnknownNameError(f"{error} (and there is no such file)") from None
     return load_policy(policy_path(name_or_file, registry), name_or_file)
 
 

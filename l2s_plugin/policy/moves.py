@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.matmul import UNITS
 from l2s_plugin.kernels.move_policy import (
+    EVERYTHING,
+    FEATURE_GROUPS,
+    GROUPS,
     HIDDEN,
     MARGIN,
     N_MOVE_FEATURES,
@@ -33,9 +36,14 @@ Floats = NDArray[np.float32]
 class MoveBatch:
     """What a policy over moves sees of B states with M candidate moves altogether."""
 
-    features: Floats  # (M, 26)
+    features: Floats  # (M, 27)
     states: Floats  # (B, 6)
     counts: NDArray[np.int64]  # (B), candidate moves of each state, in a row
+
+
+def used_groups(rules: NDArray[Any]) -> int:
+    """The groups of features (in the last dimension) that any of the rules has a weight for."""
+    return sum(group for group, members in FEATURE_GROUPS.items() if np.any(rules[..., members]))
 
 
 class MoveScorer:
@@ -46,7 +54,10 @@ class MoveScorer:
         rule, layer, *_, size = layout(config.hidden)
         self._array = np.zeros(size, np.float32)
         self._array[[MARGIN, HIDDEN]] = config.margin, config.hidden
-        self._array[rule : rule + N_MOVE_FEATURES] = weights["rule"]
+        rules = np.vstack((weights["rule"], *weights.get("drift", ())))
+        for k, row in enumerate(rules):
+            self._array[rule + 32 * k : rule + 32 * k + N_MOVE_FEATURES] = row
+        self._array[GROUPS] = EVERYTHING if config.hidden else used_groups(rules)
         if config.hidden:
             rows = np.vstack((weights["hidden.bias"], weights["output.weight"], np.transpose(weights["hidden.weight"])))
             blocks = rows.reshape(len(rows), -1, UNITS).swapaxes(0, 1)

@@ -12,7 +12,7 @@ Shape = tuple[int, ...]
 
 N_FEATURES = 3
 N_HINTS = 4  # that of `l2s_plugin.kernels.hints`, which would load numba for a listing
-N_MOVE_FEATURES = 26  # that of `l2s_plugin.kernels.move_policy`, likewise
+N_MOVE_FEATURES = 27  # that of `l2s_plugin.kernels.move_policy`, likewise
 _NAMED = 3  # how many wrong tensors a message names
 
 
@@ -24,6 +24,8 @@ def weight_shapes(config: AnyConfig) -> dict[str, Shape]:
 def _move_shapes(config: MovePolicyConfig) -> dict[str, Shape]:
     """As in `l2s_plugin.policy.move_network.MoveNetwork`."""
     shapes: dict[str, Shape] = {"rule": (N_MOVE_FEATURES,)}
+    if config.drift:
+        shapes["drift"] = (2, N_MOVE_FEATURES)
     if config.hidden:
         shapes |= {"hidden.weight": (config.hidden, N_MOVE_FEATURES), "hidden.bias": (config.hidden,)}
         shapes |= {"output.weight": (1, config.hidden)}

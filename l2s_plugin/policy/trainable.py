@@ -6,15 +6,18 @@ statistics of all its nodes, as in the authors' code, and the running statistics
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig, PolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
+from l2s_plugin.policy.move_network import MoveNetwork
 from l2s_plugin.policy.network import PolicyNetwork
 
 import torch  # isort: skip  (the line above says which extra is missing)
-from torch import Tensor  # isort: skip
+from torch import Tensor, nn  # isort: skip
 from torch.nn import functional as F  # isort: skip  # noqa: N812
 
 _SLOPE = 0.2  # of the leaky rectifier in graph attention
@@ -176,3 +179,28 @@ def _attend_to_ends(values: Tensor, source: Tensor, target: Tensor, arcs: Arcs) 
 
 def _leaky(x: Tensor) -> Tensor:
     return F.leaky_relu(x, _SLOPE)
+
+
+@contextmanager
+def frozen_statistics(network: nn.Module) -> Iterator[None]:
+    """Look at a state without counting it among those that the running statistics are gathered from."""
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm1d)]
+    kept = [(norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]  # type: ignore[union-attr]
+    for norm in norms:
+        norm.momentum = 0.0
+    yield
+    for norm, (momentum, count) in zip(norms, kept, strict=True):
+        norm.momentum, norm.num_batches_tracked = momentum, count
+
+
+def new_network(config: AnyConfig) -> Any:
+    """The network to train, close to the rule that it is to improve on, if there is one."""
+    if isinstance(config, MovePolicyConfig):
+        return MoveNetwork(config)
+    network = TrainableNetwork(config)
+    if config.hints:
+        with torch.no_grad():
+            last: Any = network.action.layers[-1]
+            last.weight.mul_(0.1)
+            last.bias.zero_()
+    return network

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import pytest
 
@@ -91,6 +91,28 @@ def test_a_worker_that_dies_costs_one_round_of_its_population_at_most(tmp_path):
     assert result.steps == 50
 
 
+class LosesItsWorkers(Executor):
+    """Does the first calls, and then has nobody left to do any."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        self.calls -= 1
+        if self.calls >= 0:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_a_time_limit_holds_when_all_workers_are_gone(monkeypatch):
+    monkeypatch.setattr("heuristics.cooperation._LATENESS", 0.1)
+    result = cooperate(l2s.load("la21"), l2s.stop.seconds(0.5), exchange=0.1, executor=LosesItsWorkers(4))
+    result.schedule.verify()
+    assert result.stopped_by == "seconds"
+    assert result.steps > 0
+
+
 def test_ends_at_the_optimum_and_at_the_target(pool):
     forever = l2s.stop.seconds(600)
     assert cooperate(l2s.load("ft06"), forever, executor=pool).stopped_by == "optimal"
@@ -110,6 +132,15 @@ def test_ends_when_there_are_no_moves(stop, pool):
 def test_options_that_make_no_sense_are_refused(options):
     with pytest.raises(L2SError, match="1 or more"):
         cooperate(l2s.load("ft06"), l2s.stop.steps(1), **options)
+
+
+@pytest.mark.parametrize(
+    ("instance", "options", "message"),
+    [("ft06", {}, "expected an Instance"), (l2s.load("ft06"), {"workers": "two"}, "whole numbers, got 'two'")],
+)
+def test_what_is_of_another_kind_is_refused(instance, options, message):
+    with pytest.raises(L2SError, match=message):
+        cooperate(instance, l2s.stop.steps(1), **options)
 
 
 def test_what_fails_in_all_workers_is_one_line(pool):

@@ -81,6 +81,8 @@ def test_with_several_instances_each_has_its_best(pool):
         assert runs.best_of(instance).makespan == runs.best_of(instance.name).makespan == min(of_instance)
     with pytest.raises(L2SError, match="several instances"):
         assert runs.best
+    with pytest.raises(L2SError, match="unknown instance of this portfolio 'la02'; did you mean la01"):
+        runs.best_of("la02")
 
 
 def test_an_error_is_one_line_and_the_rest_goes_on(pool):
@@ -126,6 +128,9 @@ def test_a_configuration_has_a_stop_of_its_own_or_that_of_the_portfolio(pool):
         ("no.such.module:search", "No module named 'no'"),
         (Configuration("tabu", selector="greedi"), "unknown selector 'greedi'"),
         (Configuration("tabu", neighbourhood="n55"), "unknown neighbourhood 'n55'"),
+        (Configuration("tabu", initial="sptt"), "unknown dispatching rule 'sptt'; did you mean spt"),
+        (Configuration("local-search", policy="l2s-fsat"), "unknown policy 'l2s-fsat'"),
+        (5, "a configuration is a method's name, a function or a Configuration, got 5"),
         (Configuration("cp-sat", selector="greedy"), "method cp-sat has no use for selector"),
         (Configuration("tabu", options={"tenor": 3}), "method tabu has no use for tenor"),
         (Configuration("tabu", stop=l2s.stop.target(55)), "this stop may never come"),
@@ -137,10 +142,37 @@ def test_what_cannot_work_is_refused_before_anything_starts(configuration, messa
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [{"executor": "here"}, {"tries": 0}, {"seeds": -1}, {"seeds": "many"}])
+class Client:
+    """Looks like a dask client."""
+
+    def get_executor(self):
+        raise AssertionError("not called")
+
+    def __repr__(self):
+        return "<Client:\n 2 workers>"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"executor": "here"},
+        {"executor": Client()},
+        {"tries": 0},
+        {"tries": "often"},
+        {"seeds": -1},
+        {"seeds": "many"},
+        {"instances": 5},
+    ],
+)
 def test_options_that_make_no_sense_are_refused(options):
-    with pytest.raises(L2SError):
-        portfolio("ft06", "tabu", stop=STOP, **options)
+    with pytest.raises(L2SError) as caught:
+        portfolio(**{"instances": "ft06", "configurations": "tabu", "stop": STOP} | options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_dask_client_is_told_where_its_executor_is():
+    with pytest.raises(L2SError, match=r"not an executor: <Client: 2 workers>; its get_executor\(\) is one"):
+        portfolio("ft06", "tabu", executor=Client(), stop=STOP)
 
 
 @pytest.mark.parametrize("arguments", [([], "tabu"), ("ft06", []), ("ft06", "tabu", [])])

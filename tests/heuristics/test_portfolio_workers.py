@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import Executor, Future
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import loky
 import pytest
+from distributed.scheduler import KilledWorker
 
 import l2s_plugin as l2s
 from heuristics import Configuration, ProcessPool, portfolio, tabu_search
@@ -60,15 +63,53 @@ def test_a_broken_executor_that_was_given_fails_what_is_left_in_one_line(tmp_pat
     assert all(run.error.startswith("the executor takes no more tasks: ") for run in runs.failures)
 
 
+class GivesUp(Executor):
+    """Like dask when a task has cost it several workers."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        future.set_exception(KilledWorker("task", SimpleNamespace(address="tcp://10.0.0.2:1"), 3))
+        return future
+
+
+def test_a_task_that_dask_has_given_up_is_not_begun_again():
+    """It has been tried on four workers by then, each of which it took with it."""
+    (run,) = portfolio("ft06", "tabu", 0, GivesUp(), stop=STOP)
+    assert run.tries == 1
+    assert run.error.startswith("lost once: Attempted to run task")
+    assert "\n" not in run.error
+
+
+FORKED = """
+import multiprocessing, torch
+from concurrent.futures import ProcessPoolExecutor
+from heuristics.stream import stream
+from tests import tasks
+
+torch.set_num_threads(3)
+with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as executor:
+    print(*(outcome.value for outcome in stream(tasks.torch_threads, [None], executor)), torch.get_num_threads())
+"""
+
+
+def test_tasks_keep_to_one_thread_in_forked_processes_and_leave_the_coordinator_alone():
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", FORKED], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1", "3"]
+
+
 INTERRUPTED = """
-import json
+import json, sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import l2s_plugin as l2s
 from heuristics import ProcessPool, portfolio
 from functools import partial
+from loky import get_reusable_executor
 from tests import tasks
 
 if __name__ == "__main__":
-    runs = portfolio("ta41", tasks.announced, [1, 2], partial(ProcessPool, 1), stop=l2s.stop.seconds(600))
+    executor = partial(globals()[sys.argv[1]], 1)
+    runs = portfolio("ta41", tasks.announced, [1, 2], executor, stop=l2s.stop.seconds(600))
     runs.wait()
     runs.best.schedule.verify()
     print(json.dumps([runs.interrupted, [run.result.stopped_by for run in runs.runs]]), flush=True)
@@ -77,12 +118,20 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def searching(tmp_path):
+    return start_searching(tmp_path, "ProcessPool")
+
+
+def start_searching(folder, executor):
     """The program above, in a process group of its own as a shell starts it, when its first search is under way."""
-    script = tmp_path / "interrupted.py"
+    script = folder / "interrupted.py"
     script.write_text(INTERRUPTED)
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, str(script)], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, str(script), executor],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     assert process.stdout is not None
     for line in process.stdout:
@@ -95,6 +144,15 @@ def searching(tmp_path):
 def test_ctrl_c_returns_what_is_there(send, searching):
     """Also the incumbent of the search that is under way."""
     send(searching.pid, signal.SIGINT)
+    last = searching.stdout.read().strip().splitlines()[-1]
+    assert searching.wait() == 0
+    assert json.loads(last) == [True, ["interrupt"]]
+
+
+@pytest.mark.parametrize("executor", ["ThreadPoolExecutor", "ProcessPoolExecutor", "get_reusable_executor"])
+def test_ctrl_c_at_a_terminal_reaches_the_searches_of_other_executors(executor, tmp_path):
+    searching = start_searching(tmp_path, executor)
+    os.killpg(searching.pid, signal.SIGINT)
     last = searching.stdout.read().strip().splitlines()[-1]
     assert searching.wait() == 0
     assert json.loads(last) == [True, ["interrupt"]]

@@ -9,6 +9,7 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import Improvement, solve, tabu_search
+from heuristics.monitor import Monitor
 from l2s_plugin.stop import steps
 
 FIELDS = {
@@ -77,3 +78,11 @@ def test_an_observer_that_raises_is_reported_and_the_run_goes_on():
     with pytest.warns(RuntimeWarning, match=r"broken, hook l2s_incumbent raised RuntimeError: no thanks"):
         result = tabu_search(l2s.load("la20"), stop=steps(200), registry=registry)
     assert result.steps == 200
+
+
+def test_the_steps_of_a_history_never_fall():
+    """Two searches side by side: the second is behind the first when it finds something better."""
+    monitor = Monitor(l2s.load("ft06"), steps(100))
+    for step, makespan in ((0, 62), (18, 57), (14, 55)):
+        monitor.record(step, makespan)
+    assert [(step, makespan) for _, step, makespan in monitor.history] == [(0, 62), (18, 57), (18, 55)]

@@ -29,7 +29,7 @@ from integrations.job_shop_lib import (
     import_instance,
     import_schedule,
 )
-from l2s_plugin.errors import InstanceError, ScheduleError
+from l2s_plugin.errors import InstanceError, L2SError, ScheduleError
 from l2s_plugin.schedule import Schedule
 from tests.strategies import instances, solutions
 
@@ -172,3 +172,25 @@ def test_schedules_that_do_not_fit_are_refused():
     spread = Schedule.from_starts(l2s.load("ft06"), np.arange(36)[::-1] * 100)  # machines agree, jobs do not
     with pytest.raises(ScheduleError):
         import_schedule(export_schedule(spread, instance))
+
+
+def test_a_schedule_of_another_instance_is_refused_even_if_it_would_fit():
+    """Shorter operations of the same jobs: feasible there, with another makespan."""
+    instance = l2s.load("ft06")
+    shorter = l2s.Instance.from_jobs([[(m, p - 1) for m, p in job] for job in instance.jobs()])
+    with pytest.raises(ScheduleError, match="belongs to"):
+        import_schedule(export_schedule(dispatch(instance)), shorter)
+
+
+def test_what_is_of_another_kind_is_refused_in_one_line():
+    instance = l2s.load("ft06")
+    schedule, theirs = dispatch(instance), export_instance(instance)
+    for call, message in (
+        (lambda: export_instance("ft06"), "expected l2s_plugin.Instance, got str"),
+        (lambda: import_instance(instance), "expected job_shop_lib.JobShopInstance, got l2s_plugin.Instance"),
+        (lambda: export_schedule(theirs), "expected l2s_plugin.Schedule, got job_shop_lib.JobShopInstance"),
+        (lambda: import_schedule(schedule), "expected job_shop_lib.Schedule, got l2s_plugin.Schedule"),
+        (lambda: Solver(l2s.stop.steps(1))(instance), "expected job_shop_lib.JobShopInstance, got l2s_plugin.Instance"),
+    ):
+        with pytest.raises(L2SError, match=f"^{message}$"):
+            call()

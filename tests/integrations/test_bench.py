@@ -12,8 +12,9 @@ from click.testing import CliRunner
 import l2s_plugin as l2s
 from heuristics import tabu_search
 from integrations.bench import report
-from integrations.bench.cells import run_cell
+from integrations.bench.cells import Cell, Configuration, run_cell
 from integrations.bench.curves import anytime_curves
+from integrations.bench.plots import anytime
 from integrations.bench.sets import groups
 from integrations.bench.store import Store
 from integrations.cli import l2s as command_line
@@ -91,6 +92,7 @@ def test_a_run_cut_short_by_a_signal_is_not_kept(tmp_path, monkeypatch):
     assert (report["finished"], [cell["seed"] for cell in report["cells"]]) == (False, [1])
     assert len((tmp_path / "cells.jsonl").read_text().splitlines()) == 1
     assert "run the same command again to resume" in result.stderr
+    assert result.exit_code == 130
 
 
 def test_results_are_written_in_every_form(tmp_path):
@@ -121,6 +123,19 @@ def test_curves_say_what_the_histories_say():
     assert set(curve.gap[curve.at >= 10].round(9)) == {10}
 
 
+def test_the_legend_lies_beside_the_curves_in_the_order_of_their_ends():
+    cells = [
+        {"label": label, "method": "tabu", "steps": 9, "upper_bound": 50, "history": [[0.1, 0, 100], [0.2, 5, end]]}
+        for label, end in (("good", 51), ("bad", 90), ("fair", 70))
+    ]
+    axes = anytime(cells, "steps")
+    axes.figure.draw_without_rendering()
+    legend = axes.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["bad (1 run)", "fair (1 run)", "good (1 run)"]
+    assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
+    assert legend.get_window_extent().x1 <= axes.figure.bbox.x1
+
+
 def test_a_report_is_refused_before_the_runs(tmp_path, monkeypatch):
     monkeypatch.setattr("integrations.bench.run.run_cell", lambda cell: pytest.fail("it ran"))
     for file, message in (("a.pdf", "must end in .html"), ("missing/a.html", "no such directory")):
@@ -135,6 +150,13 @@ def test_a_report_may_lie_in_the_folder_of_the_results(tmp_path):
     assert result.exit_code == 0, result.output
     assert f"wrote {folder}/bench.html" in result.stderr
     assert "L2S, 500 steps" in (folder / "bench.html").read_text()
+
+
+@pytest.mark.parametrize("method", ["tabu", "cp-sat", "hybrid"])
+def test_a_run_keeps_to_one_core(method):
+    """Several run side by side, here or on a cluster."""
+    row = run_cell(Cell("ft06", "ft", Configuration(method), 1, None, 60.0))
+    assert (row["makespan"], row["workers"]) == (55, 1)
 
 
 def test_several_processes_give_the_same_table():
@@ -154,15 +176,51 @@ def test_several_processes_give_the_same_table():
         (["ft06", "--method", "taboo"], "unknown method 'taboo'; did you mean tabu"),
         (["ft06", "--method", "dispatch", "--selector", "greedy"], "--selector means nothing to --method dispatch"),
         (["ft06", "--quick"], "--quick has its own sets"),
-        (["ft06", "--steps", "5", "--selector", "greedi"], "unknown selector 'greedi'; did you mean greedy"),
+        (["--quick", "--neighbourhood", "n6"], "--quick has its own sets"),
+        (["ft06", "--steps", "5", "--selector", "greedy", "--selector", "greedi"], "did you mean greedy"),
+        (["ft06", "--steps", "5", "--neighbourhood", "n5", "--neighbourhood", "n99"], "unknown neighbourhood 'n99'"),
+        (["ft06", "--steps", "5", "--init", "spt", "--init", "sptt"], "unknown dispatching rule 'sptt'; did you mean"),
+        (["ft06", "--steps", "5", "--policy", "l2s", "--policy", "l2s-fasst"], "did you mean l2s-fast"),
+        (["ft06", "--method", "tabu", "--method", "cp-sat", "--steps", "5"], "--method cp-sat takes no steps"),
+        (["ft06", "--time-limit", "nan"], "time limit must be a positive number"),
     ],
 )
-def test_wrong_words_give_one_line(words, message):
+def test_wrong_words_give_one_line_before_the_first_run(words, message, monkeypatch):
+    monkeypatch.setattr("integrations.bench.run.run_cell", lambda cell: pytest.fail("it ran"))
     result = run(*words)
     assert result.exit_code == 2
     assert not result.stdout
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_broken_file_is_told_before_the_first_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("integrations.bench.run.run_cell", lambda cell: pytest.fail("it ran"))
+    (tmp_path / "broken.txt").write_text("rubbish")
+    result = run("ft06", str(tmp_path), "--steps", "5")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "broken.txt:1: not in any known format" in result.stderr
+
+
+@pytest.mark.parametrize("method", ["cp-sat", "hybrid", "tabu"])
+def test_every_run_has_one_core(method):
+    (cell,) = json.loads(run("ft06", "--method", method, "--time-limit", "5", "--json").stdout)["cells"]
+    assert (cell["workers"], cell["makespan"]) == (1, 55)
+
+
+def test_a_milestone_has_its_share_of_the_time():
+    cell = {"group": "g", "label": "a", "method": "tabu", "steps": 1000, "seconds": 2.0, "upper_bound": 50}
+    cell |= {"lower_bound": 40, "history": [[0.1, 0, 100], [0.2, 300, 60]]}
+    early, late = report.summarise([cell], [100, 1000])
+    assert (early["seconds"], early["steps/s"], early["gap %"]) == (0.2, 500, 100)
+    assert (late["seconds"], late["steps/s"], late["gap %"]) == (2, 500, 20)
+
+
+def test_an_instance_that_takes_no_time_has_no_gap(tmp_path):
+    l2s.save(l2s.Instance.from_jobs([[(0, 0), (1, 0)], [(1, 0), (0, 0)]]), tmp_path / "nothing.txt")
+    result = run(str(tmp_path), "--steps", "5", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["table"][0]["gap %"] == 0
 
 
 def test_a_store_with_rubbish_in_it_names_the_line(tmp_path):

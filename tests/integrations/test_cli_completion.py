@@ -56,6 +56,15 @@ def test_parts_are_completed_by_the_names_that_plugins_offer(option, beginning, 
     assert names("solve", "ft06", option, beginning) == expected
 
 
+def test_benchmarks_are_completed_by_sets_methods_and_parts() -> None:
+    assert names("bench", "ta:1") == ["ta:15x15", "ta:100x20"]
+    assert names("bench", "yn") == ["yn", "yn:20x20", "yn1", "yn2", "yn3", "yn4"]
+    assert "paper" in names("bench", "pa")
+    assert names("bench", "ft06", "--method", "cp") == ["cp-sat"]
+    assert names("bench", "ft06", "--selector", "est") == ["estimate"]
+    assert complete("bench", "ft06", "--output", "x") == [("dir", "x")]
+
+
 def test_files_and_folders_are_left_to_the_shell() -> None:
     assert complete("solve", "ft06", "--policy", "./x") == [("file", "./x")]
     assert complete("solve", "ft06", "--config", "x") == [("file", "x")]

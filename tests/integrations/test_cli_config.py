@@ -94,7 +94,7 @@ def test_the_line_that_reproduces_a_run_needs_no_file(config) -> None:
         ("json = 1", "run.toml: json must be true or false, got 1"),
         ("selector = 5", "run.toml: selector must be text, got 5"),
         ('selector = ["greedy"]', "run.toml: selector must be text, got ['greedy']"),
-        ('method = "magic"', "run.toml: method: 'magic' is not one of"),
+        ('method = "magic"', "run.toml: method: unknown method 'magic'; known: cp-sat, dispatch, hybrid"),
         ("instances = [1]", "run.toml: instances must be text or a list of texts, got 1"),
         ("max-steps = 1\nmax_steps = 2", "run.toml: max_steps says again what another key has said"),
         ('config = "other.toml"', "run.toml: unknown key 'config'"),

@@ -128,6 +128,23 @@ def test_a_cluster_without_workers_says_so(tmp_path):
         cluster.stop()
 
 
+def test_a_benchmark_says_that_it_waits_for_workers(tmp_path):
+    cluster = Cluster(tmp_path)
+    words = ["bench", "ft06", "--steps", "50", "--scheduler", cluster.address]
+    command = [sys.executable, "-c", "from integrations.cli import main; main()", *words]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    try:
+        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            waiting = process.stderr.readline()
+            cluster.add_worker()
+            process.stderr.read()
+        assert waiting == f"the dask cluster at {cluster.address} has no workers yet; waiting for them\n"
+        assert process.returncode == 0
+    finally:
+        cluster.stop()
+
+
 def test_an_address_where_nobody_answers_is_named_in_one_line():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

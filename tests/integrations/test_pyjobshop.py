@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import l2s_plugin as l2s
 from heuristics import dispatch
 from integrations.pyjobshop import export_instance, export_schedule, import_instance, import_schedule
-from l2s_plugin.errors import InstanceError, MissingExtraError, ScheduleError
+from l2s_plugin.errors import InstanceError, L2SError, MissingExtraError, ScheduleError
 from l2s_plugin.schedule import Schedule
 from tests.strategies import instances, solutions
 
@@ -140,6 +140,21 @@ def test_schedules_of_other_instances_are_refused():
         import_schedule(export_schedule(schedule), data)
     with pytest.raises(ScheduleError, match="another instance"):
         import_schedule(export_schedule(schedule), data, schedule.instance)
+
+
+def test_what_is_of_another_kind_is_refused_in_one_line():
+    instance = l2s.load("ft06")
+    data, schedule = export_instance(instance), dispatch(instance)
+    for call, message in (
+        (lambda: export_instance("ft06"), "expected l2s_plugin.Instance, got str"),
+        (lambda: import_instance(pyjobshop.Model()), "expected pyjobshop.ProblemData, got pyjobshop.Model"),
+        (lambda: import_instance(instance), "expected pyjobshop.ProblemData, got l2s_plugin.Instance"),
+        (lambda: export_schedule(data, data), "expected l2s_plugin.Schedule, got pyjobshop.ProblemData"),
+        (lambda: export_schedule(schedule, pyjobshop.Model()), "expected pyjobshop.ProblemData, got pyjobshop.Model"),
+        (lambda: import_schedule(None, data), "expected pyjobshop.Solution, got None"),
+    ):
+        with pytest.raises(L2SError, match=f"^{message}$"):
+            call()
 
 
 def test_solutions_that_break_a_constraint_are_refused():

@@ -26,7 +26,7 @@ def test_generations_approach_the_optimum_and_leave_fixed_weights_alone() -> Non
 
 @pytest.mark.parametrize(("host", "search"), [("local-search", local_search), ("tabu", tabu_search)])
 def test_a_trial_is_a_search(host: str, search: object) -> None:
-    config = PRESETS["fast-moves"].with_changes({"host": host, "steps": 40})
+    config = PRESETS["fast"].with_changes({"host": host, "neighbourhood": "n7", "steps": 40})
     instances = [generate.uniform(6, 5, k) for k in range(3)]
     results = Trial(config, instances, seed=3, threads=2).results(["estimate", "random", "estimate"])
     left = []

@@ -15,6 +15,7 @@ import pytest
 
 from heuristics import local_search
 from heuristics.training.config import PRESETS, TrainingConfig
+from heuristics.training.evolution import Trial
 from heuristics.training.run_files import RunFolder
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError
@@ -24,7 +25,7 @@ from l2s_plugin.policy.selector import L2SSelector
 
 torch = pytest.importorskip("torch")
 
-from heuristics.training.processes import own_device  # noqa: E402
+from heuristics.training.torchrun import own_device  # noqa: E402
 from heuristics.training.train import Trainer, TrainingError, train  # noqa: E402
 
 TINY: dict[str, Any] = {
@@ -53,8 +54,13 @@ MOVES = CRITIC.with_changes(
 EVOLVED = MOVES.with_changes(
     {"algorithm": "evolution", "population": 6, "host": "local-search", "policy": {"hidden": 0}}
 )
+SLOPES = EVOLVED.with_changes(
+    {"algorithm": "slopes", "neighbourhood": "n7,n5", "features": (0, 1, 25), "policy": {"drift": True}}
+)
 CONFIGS = pytest.mark.parametrize(
-    "config", [PAPER, CRITIC, TAUGHT, MOVES, EVOLVED], ids=["paper", "critic", "look-ahead", "moves", "evolution"]
+    "config",
+    [PAPER, CRITIC, TAUGHT, MOVES, EVOLVED, SLOPES],
+    ids=["paper", "critic", "look-ahead", "moves", "evolution", "slopes"],
 )
 
 
@@ -181,9 +187,9 @@ TORCHRUN = """
 import os, sys
 sys.path.insert(0, os.getcwd())
 from heuristics.training.train import train
-from tests.heuristics.training.test_train import PAPER
+from tests.heuristics.training import test_train
 
-train(PAPER, sys.argv[1], threads=1, resume="resume" in sys.argv)
+train(getattr(test_train, sys.argv[2]), sys.argv[1], threads=1)
 """
 
 
@@ -200,7 +206,7 @@ def test_two_processes_share_a_batch(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(TORCHRUN)
     for name in ("one", "two"):
-        torchrun(str(script), str(tmp_path / name))
+        torchrun(str(script), str(tmp_path / name), "PAPER")
     assert_same_run(tmp_path / "one", tmp_path / "two")
     alone = [Trainer(PAPER, RunFolder(tmp_path), rank=0, processes=1)._instances(3)[0]]
     shares = [Trainer(PAPER, RunFolder(tmp_path), rank=rank, processes=2)._instances(3)[0] for rank in (0, 1)]
@@ -209,20 +215,28 @@ def test_two_processes_share_a_batch(tmp_path: Path) -> None:
     assert [row["batch"] for row in rows] == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
-    ("asked", "local", "own"),
-    [("cuda", "1", "cuda:1"), ("cuda", None, "cuda"), ("cuda:3", "1", "cuda:3"), ("cpu", "1", "cpu")],
-)
-def test_each_process_has_a_gpu_of_its_own(
-    asked: str, local: str | None, own: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checked: list[str] = []
-    monkeypatch.setattr("heuristics.training.processes.check_device", checked.append)
-    monkeypatch.delenv("LOCAL_RANK", raising=False)
-    if local is not None:
-        monkeypatch.setenv("LOCAL_RANK", local)
-    assert own_device(asked) == own
-    assert checked == [own]
+def test_two_processes_share_the_rules_that_evolution_tries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the numbers of a single process, which tries them all."""
+    script = tmp_path / "script.py"
+    script.write_text(TORCHRUN)
+    for name in ("EVOLVED", "SLOPES"):
+        torchrun(str(script), str(tmp_path / f"{name}-two"), name)
+        train(globals()[name], tmp_path / f"{name}-one", threads=1)
+        assert_same_run(tmp_path / f"{name}-one", tmp_path / f"{name}-two")
+    tried: list[int] = []
+    results = Trial.results
+    monkeypatch.setattr(Trial, "results", lambda trial, rules: tried.append(len(rules)) or results(trial, rules))
+    monkeypatch.setattr("heuristics.training.train.distributed.all_reduce", lambda values: None)
+    Trainer(EVOLVED, RunFolder(tmp_path / "share"), rank=1, processes=2)._evolve(
+        [generate.uniform(3, 3, 1)], np.random.default_rng(1)
+    )
+    assert tried == [EVOLVED.population // 2]
+
+
+def test_every_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert own_device("cuda") == "cuda"
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert [own_device(device) for device in ("cuda", "cuda:1", "cpu")] == ["cuda:3", "cuda:1", "cpu"]
 
 
 # --- bad input
@@ -311,8 +325,9 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"policy": {"network": "moves"}}, "are for policies over moves"),
         ({"policy": {"network": "mlp"}}, "unknown network 'mlp'"),
         ({"population": 0}, "population must be a whole number"),
+        ({"features": (27,)}, "features must be numbers from 0 to 26"),
         ({"batches": 0}, "batches must be a whole number, 1 or more, got 0"),
-        ({"learning_rate": -1.0}, "learning_rate must be a number from 0 to 1"),
+        ({"learning_rate": -1.0}, "learning_rate must be a number from 0 to 100"),
         ({"learning_rate": float("nan")}, "learning_rate must be a number"),
         ({"horizon": 100}, "must not be fewer than the horizon"),
         ({"reward": "best"}, "reward must be incumbent or decrement, got 'best'"),

@@ -18,6 +18,8 @@ from heuristics.trajectory import first_order
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.kernels.move_policy import (
+    EVERYTHING,
+    FEATURE_GROUPS,
     MOVE_FEATURES,
     N_MOVE_FEATURES,
     N_STATE_FEATURES,
@@ -29,7 +31,7 @@ from l2s_plugin.kernels.moves import NEVER
 from l2s_plugin.policy import L2SSelector, load_policy
 from l2s_plugin.policy.checkpoint import save_policy
 from l2s_plugin.policy.config import MovePolicyConfig
-from l2s_plugin.policy.moves import MoveScorer
+from l2s_plugin.policy.moves import MoveScorer, used_groups
 from l2s_plugin.policy.shapes import N_MOVE_FEATURES as LISTED
 
 CONFIG = MovePolicyConfig(hidden=32, margin=1.5)
@@ -62,17 +64,39 @@ def watch(instance: Any, check: Any, seed: int, neighbourhood: str = "n7", steps
     return search
 
 
-def kernel_features(state: Any, moves: Any) -> np.ndarray:
-    """The features as the kernels fill them."""
-    features = np.empty((len(moves.u), N_MOVE_FEATURES), np.float32)
+def kernel_features(state: Any, moves: Any, groups: int = EVERYTHING) -> np.ndarray:
+    """The features as the kernels fill them, zeros where they leave them out."""
+    features = np.zeros((len(moves.u), N_MOVE_FEATURES), np.float32)
     common = np.empty(N_STATE_FEATURES, np.float32)
     own = type(moves)._make(np.ascontiguousarray(column) for column in moves)
     scale = np.float32(1 / state.instance.duration.mean())
     smallest = smallest_admissible(own, len(own.u))
     fill_state_features(state.kernel_state, own, len(own.u), scale, smallest, common)
     for row in range(len(own.u)):
-        fill_move_features(state.kernel_state, own, row, scale, smallest, common, features[row])
+        fill_move_features(state.kernel_state, own, row, scale, smallest, common, groups, features[row])
     return features
+
+
+def shorter_path(state: Any, u: int, v: int, forward: bool) -> int:
+    """Of the longest path through the operation that is moved and that through one it is moved past, from the times of
+    all other operations as they are."""
+    instance = state.instance
+    end = [*(state.est + instance.duration).tolist(), 0]
+    tail = [*(state.makespan - state.lst).tolist(), 0]
+    row = [u]
+    while row[-1] != v:
+        row.append(int(state.machine_succ[row[-1]]))
+    moved = u if forward else v
+    new = [*row[1:], u] if forward else [v, *row[:-1]]
+    heads, tails = {}, {}
+    before, after = end[state.machine_pred[u]], tail[state.machine_succ[v]]
+    for x in new:
+        heads[x] = max(before, end[instance.job_pred[x]])
+        before = heads[x] + int(instance.duration[x])
+    for x in reversed(new):
+        after = tails[x] = max(after, tail[instance.job_succ[x]]) + int(instance.duration[x])
+    lengths = {x: heads[x] + tails[x] for x in new}
+    return min(lengths.pop(moved), max(lengths.values()))
 
 
 def plain_features(state: Any, moves: Any, moved: dict[int, int], best: Any, best_step: int) -> np.ndarray:
@@ -112,6 +136,7 @@ def plain_features(state: Any, moves: Any, moved: dict[int, int], best: Any, bes
                 returns / (returns + 4),
                 16 / (16 + age[0]), 16 / (16 + age[1]), 128 / (128 + age[0]), 128 / (128 + age[1]),
                 float(best[u] > best[v]),
+                np.clip((shorter_path(state, u, v, forward) - makespan) / mean, -3, 3),
             ]
         )  # fmt: skip
     return np.array(rows)
@@ -136,6 +161,38 @@ def test_every_feature_has_a_name() -> None:
     assert len(MOVE_FEATURES) == N_MOVE_FEATURES == LISTED
 
 
+def test_a_rule_needs_only_the_groups_of_features_that_it_has_weights_for() -> None:
+    """Features of other groups are left out, and the scores are the same."""
+    rng = np.random.default_rng(0)
+    compared = 0
+
+    def check(search: Search, moves: Any, moved: dict[int, int]) -> None:
+        nonlocal compared
+        everything = kernel_features(search.view, moves)
+        for group, members in FEATURE_GROUPS.items():
+            some = kernel_features(search.view, moves, group)
+            np.testing.assert_array_equal(some[:, members], everything[:, members])
+            rule = np.zeros(N_MOVE_FEATURES, np.float32)
+            rule[[0, *members]] = rng.normal(size=1 + len(members))
+            assert used_groups(rule) == group
+            scorer = MoveScorer(MovePolicyConfig(hidden=0, margin=100.0), {"rule": rule})
+            scores = scorer.scores_batch([search.view], [moves])[0]
+            np.testing.assert_allclose(scores, everything @ rule, rtol=1e-4, atol=1e-5)
+            drift = np.vstack((np.zeros_like(rule), rule))
+            assert used_groups(drift) == group
+            compared += len(scores)
+
+    watch(generate.uniform(6, 5, 3), check, seed=4, steps=60)
+    assert compared > 500
+
+
+def test_the_costly_features_are_in_one_group_each() -> None:
+    grouped = [feature for members in FEATURE_GROUPS.values() for feature in members]
+    cheap = {0, 1, 6, 7, 8}
+    assert sorted([*grouped, *cheap]) == list(range(N_MOVE_FEATURES))
+    assert sum(FEATURE_GROUPS) == EVERYTHING
+
+
 def test_what_was_reversed_is_counted() -> None:
     seen: list[int] = []
 
@@ -147,12 +204,12 @@ def test_what_was_reversed_is_counted() -> None:
     assert max(seen) > 3
 
 
-@pytest.mark.parametrize("hidden", [0, 16, 48])
-def test_compiled_scores_are_those_of_the_network(hidden: int) -> None:
+@pytest.mark.parametrize(("hidden", "drift"), [(0, False), (0, True), (16, True), (48, False)])
+def test_compiled_scores_are_those_of_the_network(hidden: int, drift: bool) -> None:
     torch = pytest.importorskip("torch")
     from l2s_plugin.policy.move_network import MoveNetwork
 
-    config = replace(CONFIG, hidden=hidden)
+    config = replace(CONFIG, hidden=hidden, drift=drift)
     policy = random_policy(config, seed=3)
     network = MoveNetwork(config)
     network.load_state_dict({name: torch.as_tensor(weight) for name, weight in policy.weights.items()})
@@ -209,7 +266,7 @@ def test_a_policy_survives_its_file(tmp_path: Path) -> None:
     policy = load_policy(path)
     assert policy.config == CONFIG
     assert policy.to_dict()["network"] == "moves"
-    assert policy.n_parameters == 26 + 32 * 26 + 32 + 32
+    assert policy.n_parameters == 27 + 32 * 27 + 32 + 32
     for name, weight in random_weights(CONFIG, 7).items():
         np.testing.assert_array_equal(policy.weights[name], weight)
 
@@ -221,6 +278,7 @@ def test_a_policy_survives_its_file(tmp_path: Path) -> None:
         ({"hidden": -16}, "multiple of 16"),
         ({"margin": -1}, "margin must be"),
         ({"margin": float("nan")}, "margin must be"),
+        ({"drift": 1}, "drift must be true or false"),
         ({"width": 8}, "architecture key 'width'"),
     ],
 )

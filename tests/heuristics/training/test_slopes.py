@@ -1,0 +1,61 @@
+"""Mirrored trials find slopes and follow them; their searches are those that a user would run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from heuristics.training.slopes import deviations, mirrored_results, slopes, smoothed
+from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES
+
+
+def test_slopes_of_a_plane_are_exact_whatever_the_instances_are_like() -> None:
+    rng = np.random.default_rng(0)
+    plane, height = rng.normal(size=27), 100 * rng.random(60)
+    centre, tried = rng.normal(size=27), deviations((60, 27), (), rng)
+    results = mirrored_results(lambda weights, k: float(height[k] + plane @ weights), centre, tried, range(60), 2)
+    found = slopes(tried, results)
+    same_for_all_moves = [6, 7, 8]
+    np.testing.assert_allclose(np.delete(found, same_for_all_moves), np.delete(plane, same_for_all_moves), rtol=1e-9)
+    np.testing.assert_array_equal(found[same_for_all_moves], 0)
+
+
+def test_only_the_features_asked_for_get_weights_in_the_rule_and_in_its_drift() -> None:
+    tried = deviations((5, 3 * N_MOVE_FEATURES), (1, 25), np.random.default_rng(0))
+    free = np.flatnonzero(tried.any(axis=0))
+    assert free.tolist() == [1, 25, 28, 52, 55, 79]
+
+
+def test_shares_of_the_instances_add_up_to_the_results_of_all() -> None:
+    rng = np.random.default_rng(1)
+    centre, tried = rng.normal(size=27), deviations((7, 27), (), rng)
+
+    def search(weights: np.ndarray, k: int) -> float:
+        return float(k + weights.sum())
+
+    shares = [mirrored_results(search, centre, tried, range(rank, 7, 2)) for rank in (0, 1)]
+    np.testing.assert_array_equal(shares[0] + shares[1], mirrored_results(search, centre, tried, range(7)))
+
+
+def test_descent_reaches_the_lowest_point_in_spite_of_noise() -> None:
+    rng = np.random.default_rng(2)
+    target = rng.normal(size=27)
+    centre, kept = np.zeros(27), np.zeros(27)
+    for batch in range(1, 61):
+        tried = deviations((100, 27), (0, 3, 9), rng)
+        results = mirrored_results(
+            lambda weights, k: float(((weights - target)[[0, 3, 9]] ** 2).sum() + rng.normal()),
+            centre,
+            tried,
+            range(100),
+        )
+        kept, slope = smoothed(kept, slopes(tried, results), batch)
+        centre = centre - 0.3 * (1 - batch / 61) * slope
+    np.testing.assert_allclose(centre[[0, 3, 9]], target[[0, 3, 9]], atol=0.15)
+    assert np.count_nonzero(centre) == 3
+
+
+def test_the_first_estimate_is_the_first_slope() -> None:
+    kept, slope = smoothed(np.zeros(2), np.array([3.0, -1.0]), 1)
+    assert slope == pytest.approx([3.0, -1.0])
+    assert smoothed(kept, np.array([3.0, -1.0]), 2)[1] == pytest.approx([3.0, -1.0])
