@@ -79,9 +79,11 @@ def compare_time(args: argparse.Namespace) -> None:
     """The population search, gap after so many seconds on one core."""
     print(f"| group | selector | {args.time:g} s |\n|---|---|---|")
     everything: list[list[Gaps]] = [[], []]
-    options = {"rule": args.rule, "learned": f"l2s-fast:{args.policy}" if args.policy else "l2s-fast"}
+    options = {"rule": None, "learned": f"l2s-fast:{args.policy}" if args.policy else "l2s-fast"}
     for group, members in groups(args.sets or LONG_RUNS).items():
-        configurations = [Configuration("solve", selector=selector, label=label) for label, selector in options.items()]
+        configurations = [
+            Configuration("solve", options={"polisher": polisher}, label=label) for label, polisher in options.items()
+        ]
         runs = portfolio(
             members, configurations, range(1, args.seeds + 1), partial(ProcessPool, args.processes),
             stop=l2s.stop.seconds(args.time),

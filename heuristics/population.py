@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from heuristics import kernels
 from heuristics.monitor import Monitor, Pace
-from heuristics.search import Search
+from heuristics.search import Search, Selection
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 
 Order = NDArray[np.uint32]
 
+POLISH_EVERY = 2  # of the trajectories, once the population is complete
 PATIENCE = 12_500  # steps without improvement before a trajectory is given up (Peng, Lü & Cheng 2015)
 
 
@@ -51,6 +52,10 @@ class Island:
     """One population and the search that improves its members; one thread works on it at a time.
 
     `members` are there from the beginning, and that many fewer are born from random orders.
+
+    With a `polisher`, every other trajectory of a complete population *polishes*: that selector begins with the best
+    schedule recombined with another. What it finds counts, but does not enter the population: a selector that keeps
+    close to the incumbent finds more in the short run, and would leave the population without variety.
     """
 
     def __init__(
@@ -61,6 +66,7 @@ class Island:
         patience: int,
         rng: np.random.Generator,
         members: Sequence[Member] = (),
+        polisher: Selection | None = None,
     ) -> None:
         self.search = search
         self.members: list[Member] = []
@@ -69,11 +75,18 @@ class Island:
         self._patience = patience
         self._rng = rng
         self._unborn = max(size - 1 - len(members), 0)
+        self._usual, self._polisher = search.selection, polisher
+        self._polishing = False
+        self._trajectories = 0
         self._fruitless = 0
         self._begun = search.step
         for member in members:
             self.insert(member)
         search.start(first)
+
+    def rest(self) -> None:
+        """Leave the search with its usual selector."""
+        self.search.switch(self._usual)
 
     @property
     def barren(self) -> bool:
@@ -103,16 +116,28 @@ class Island:
         """Put what the trajectory found into the population and start the next one."""
         self._fruitless = self._fruitless + 1 if self.search.step == self._begun else 0
         self._begun = self.search.step
-        self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
+        self._trajectories += 1
+        if not self._polishing:
+            self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
         if self._unborn == 0 and self._has_converged():
             self.members = [min(self.members, key=lambda member: member.makespan)]
             self._unborn = self._size - 1
-        if self._unborn > 0 or len(self.members) < 2:
+        complete = self._unborn == 0 and len(self.members) >= 2
+        self._polishing = complete and self._polisher is not None and self._trajectories % POLISH_EVERY == 0
+        self.search.switch(self._polisher if self._polishing and self._polisher else self._usual)
+        if not complete:
             self._unborn = max(self._unborn - 1, 0)
             self.search.start(random_order(self.search.instance, self._rng))
         else:
-            a, b = self._rng.choice(len(self.members), 2, replace=False)
-            self.search.start(recombine(self.members[a].order, self.members[b].order, self._rng))
+            self.search.start(recombine(*self._parents(), self._rng))
+
+    def _parents(self) -> tuple[Order, Order]:
+        """Two members; to polish, the best one and another."""
+        if self._polishing:
+            best, *others = sorted(self.members, key=lambda member: member.makespan)
+            return best.order, others[self._rng.integers(len(others))].order
+        a, b = self._rng.choice(len(self.members), 2, replace=False)
+        return self.members[a].order, self.members[b].order
 
     def insert(self, member: Member) -> None:
         """Take a schedule in, in place of the worst if the population is full; copies are left out."""

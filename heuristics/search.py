@@ -106,6 +106,17 @@ def begin_record(state: State, record: Record, rules: Rules) -> None:
     kernels.store_recent(state, record)
 
 
+@dataclass(frozen=True)
+class Selection:
+    """A selector, ready for the search that prepared it."""
+
+    selector: Any
+    gear: str
+    score: Any  # of the compiled form, if there is one
+    parameters: NDArray[np.float32]
+    rules: Rules
+
+
 class Search:
     """A trajectory through the schedules of one instance.
 
@@ -128,11 +139,7 @@ class Search:
         registry = registry or default_registry()
         self.instance = instance
         self.neighbourhood = registry.create(NeighbourhoodSpec, neighbourhood)
-        self.selector = registry.create(SelectorSpec, selector)
-        self.gear = _choose_gear(self.neighbourhood, self.selector, gear)
-        if hasattr(self.selector, "check_neighbourhood"):  # a learned selector may know some of them only
-            self.selector.check_neighbourhood(part_name(self.neighbourhood))
-
+        self._registry, self._memory = registry, memory
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         kernel_seed, python_seed = sequence.generate_state(2, np.uint64)
         n = instance.n_operations
@@ -140,24 +147,43 @@ class Search:
         self.view = StateView(instance, self.state)
         self.moves = new_moves(move_capacity(n))
         self.rng = np.random.default_rng(python_seed)
-        compiled = compiled_form(self.selector)
-        self._score = compiled.score if compiled else None
-        self._parameters = self._ask_parameters(compiled) if compiled else np.zeros(1, np.float32)
         self._count, self._admissible, self._rows = 0, 0, np.zeros(0, np.int64)
-        sample, mean_duration = bool(getattr(self.selector, "sample", False)), float(instance.duration.mean())
-        self.rules = rules_for(memory, compiled, sample, mean_duration)
         self.record = new_record(n, memory, len(self.moves.u))
-        if self.gear == COMPILED:
-            self.run(until_step=0)  # no step, but compiled: the first run must not spend its time limit on that
+        self.switch(self.prepare(selector, gear))
 
-    def _ask_parameters(self, form: CompiledSelector) -> NDArray[np.float32]:
+    def prepare(self, selector: Any, gear: str | None = None) -> Selection:
+        """A selector, by name or itself, compiled where that can be: a run must not spend its time limit on that."""
+        selector = self._registry.create(SelectorSpec, selector)
+        gear = _choose_gear(self.neighbourhood, selector, gear)
+        if hasattr(selector, "check_neighbourhood"):  # a learned selector may know some of them only
+            selector.check_neighbourhood(part_name(self.neighbourhood))
+        compiled = compiled_form(selector)
+        parameters = self._ask_parameters(selector, compiled) if compiled else np.zeros(1, np.float32)
+        sample, mean_duration = bool(getattr(selector, "sample", False)), float(self.instance.duration.mean())
+        rules = rules_for(self._memory, compiled, sample, mean_duration)
+        prepared = Selection(selector, gear, compiled.score if compiled else None, parameters, rules)
+        if gear == COMPILED:
+            self._run_compiled(prepared, until_step=0)
+        return prepared
+
+    def switch(self, selection: Selection) -> None:
+        """Let another selector choose from now on."""
+        self._selection = selection
+        self.selector, self.gear, self.rules = selection.selector, selection.gear, selection.rules
+
+    def _ask_parameters(self, selector: Any, form: CompiledSelector) -> NDArray[np.float32]:
         try:
             return np.ascontiguousarray(form.parameters(self.instance), np.float32).ravel()
         except L2SError:
             raise
         except Exception as error:
-            name = part_name(self.selector)
+            name = part_name(selector)
             raise PluginError(f"selector {name!r} has no parameters: {type(error).__name__}: {error}") from error
+
+    @property
+    def selection(self) -> Selection:
+        """What chooses now."""
+        return self._selection
 
     @property
     def step(self) -> int:
@@ -202,10 +228,7 @@ class Search:
         if self.gear == PYTHON:
             reason = self._run_in_python(until_step, target, patience)
         else:
-            reason = kernels.search_steps(
-                self.state, self.moves, self.record, self.rules, self.neighbourhood.kernel,
-                self._score, self._parameters, until_step, target, patience,
-            )  # fmt: skip
+            reason = self._run_compiled(self._selection, until_step, target, patience)
         self.check_contract(reason)
         return int(reason)
 
@@ -221,6 +244,13 @@ class Search:
             raise PluginError(
                 f"selector {part_name(self.selector)!r} gave a score that is not a number at step {self.step}"
             )
+
+    def _run_compiled(self, selection: Selection, until_step: int, target: int = -1, patience: int = _FOREVER) -> int:
+        reason: int = kernels.search_steps(
+            self.state, self.moves, self.record, selection.rules, self.neighbourhood.kernel,
+            selection.score, selection.parameters, until_step, target, patience,
+        )  # fmt: skip
+        return reason
 
     def _run_in_python(self, until_step: int, target: int, patience: int) -> int:
         """The loop of `kernels.search_steps`, with the selection in Python."""
@@ -297,9 +327,10 @@ class Search:
 
     def _select(self) -> int:
         """Ask the selector; row in `self.moves`, -1 for none, -2 for a score that is not a number."""
-        if self._score is not None:
+        score = self._selection.score
+        if score is not None:
             count, scores = self._count, self.record.scores
-            kernels.score_moves(self._score, self.state, self.moves, count, self._parameters, scores)
+            kernels.score_moves(score, self.state, self.moves, count, self._selection.parameters, scores)
             return kernels.pick(self.moves, count, scores, self.rules.sample, self.state.rng)
         moves = self.candidates()
         try:

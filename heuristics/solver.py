@@ -28,6 +28,7 @@ def solve(
     workers: int = 1,
     *,
     selector: Any = "estimate",
+    polisher: Any = "l2s-fast",
     neighbourhood: Any = "n7",
     population: int = 8,
     patience: int = PATIENCE,
@@ -47,13 +48,19 @@ def solve(
         See `local_search`. A limit in steps counts the steps of all workers together.
     workers
         Number of threads.
+    polisher
+        Selector of every other trajectory, once the population is complete: it begins with the best schedule recombined
+        with another, and what it finds counts, but does not enter the population. None: no such trajectories.
     population
         Schedules in a population.
     patience
         Steps without improvement before a trajectory gives way to the next.
     """
     stop, seed = ending(stop), check_seed(seed)
-    islands = settle(instance, seed, initial, workers, selector, neighbourhood, population, patience, registry, gear)
+    islands = settle(
+        instance, seed, initial, workers, selector, neighbourhood, population, patience, registry, gear,
+        polisher if may_polish(stop, population, patience) else None,
+    )  # fmt: skip
     with Monitor(instance, stop, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
         until, steps, per_round = 0, 0, steps_per_round(islands[0].search, stop)
         while not monitor.should_stop(steps):
@@ -67,6 +74,7 @@ def solve(
             exchange(islands)
             if all(island.barren for island in islands):
                 monitor.stopped_by = monitor.stopped_by or "no moves"
+        islands[0].rest()
         best = min((island.best for island in islands), key=lambda member: member.makespan)
         return monitor.finish("tabu", islands[0].search, best.order, seed, steps, workers)
 
@@ -82,6 +90,7 @@ def settle(
     patience: int,
     registry: Registry | None,
     gear: str | None = None,
+    polisher: Any = None,
 ) -> list[Island]:
     """One island per worker; the parameters are those of `solve`."""
     if workers < 1 or population < 2 or patience < 1:
@@ -90,8 +99,15 @@ def settle(
     for sequence in np.random.SeedSequence(seed).spawn(workers):
         search = Search(instance, neighbourhood, selector, tabu_memory(instance, None), sequence, gear, registry)
         first = first_order(instance, initial, seed + len(islands), registry).astype(np.uint32)
-        islands.append(Island(search, first, population, patience, np.random.default_rng(sequence.spawn(1)[0])))
+        rng = np.random.default_rng(sequence.spawn(1)[0])
+        prepared = None if polisher is None else search.prepare(polisher, gear)
+        islands.append(Island(search, first, population, patience, rng, polisher=prepared))
     return islands
+
+
+def may_polish(stop: Stop, population: int, patience: int) -> bool:
+    """Whether a run can last until its first population is complete; else there is no need to load a polisher."""
+    return stop.steps is None or stop.steps > population * patience
 
 
 def steps_per_round(search: Search, stop: Stop) -> int:

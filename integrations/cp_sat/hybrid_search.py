@@ -11,7 +11,7 @@ import numpy as np
 from heuristics.monitor import Listener, Monitor
 from heuristics.population import PATIENCE, Island, Member
 from heuristics.result import Result
-from heuristics.solver import exchange, settle, steps_per_round
+from heuristics.solver import exchange, may_polish, settle, steps_per_round
 from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
 from integrations.cp_sat.assistant import Assistant
@@ -38,6 +38,7 @@ def hybrid(
     *,
     selector: Any = None,
     policy: Any = None,
+    polisher: Any = "l2s-fast",
     neighbourhood: Any = "n7",
     warm_start: WarmStart = None,
     initial: str = "fdd/mwkr",
@@ -59,7 +60,7 @@ def hybrid(
     ----------
     instance, time_limit, workers, seed, warm_start, stop, log, listener
         See `solve`. A limit in steps counts those of the search.
-    selector, neighbourhood, population, patience, gear
+    selector, polisher, neighbourhood, population, patience, gear
         See `heuristics.solve`; any selector, learned or not, can be the search part.
     policy
         Name or file of a policy for a learned selector, `"l2s"` unless `selector` says otherwise.
@@ -77,7 +78,10 @@ def hybrid(
     elif selector is None:
         selector = "estimate"
     first = given or initial
-    islands = settle(instance, seed, first, workers, selector, neighbourhood, population, patience, registry, gear)
+    islands = settle(
+        instance, seed, first, workers, selector, neighbourhood, population, patience, registry, gear,
+        polisher if may_polish(limits, population, patience) else None,
+    )  # fmt: skip
 
     with Monitor(instance, limits, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
         incumbent = Incumbent(monitor)
@@ -90,6 +94,7 @@ def hybrid(
         finally:
             assistant.dismiss()
         _meet(islands, incumbent, crews.steps)
+        islands[0].rest()
         best = min((island.best for island in islands), key=lambda member: member.makespan)
         return monitor.finish(METHOD, islands[0].search, best.order, seed, crews.steps, workers)
 
