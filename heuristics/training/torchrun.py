@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
+import torch
 import torch.distributed as distributed
 
 _PATIENCE = timedelta(hours=4)  # of the processes that wait while the first one validates
@@ -25,7 +26,10 @@ def process_group(device: str) -> Iterator[tuple[int, int]]:
     if processes == 1:
         yield 0, 1
         return
-    backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
+    on_gpu = device.startswith("cuda")
+    if on_gpu:
+        torch.cuda.set_device(device)  # where the processes wait for each other, too
+    backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
     distributed.init_process_group(backend, timeout=_PATIENCE)
     try:
         yield distributed.get_rank(), processes

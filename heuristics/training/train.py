@@ -19,6 +19,7 @@ from heuristics.training.slopes import MILESTONES, deviations, mirrored_results,
 from heuristics.training.torchrun import own_device, process_group
 from heuristics.training.validation import Validation, selector_of
 from heuristics.training.warm_up import tune_hints
+from l2s_plugin.devices import check_device
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import save_policy
@@ -81,6 +82,7 @@ def train(
     if threads is not None:
         torch.set_num_threads(threads)
     device = own_device(device)
+    check_device(device)
     with process_group(device) as (rank, processes):
         if config.batch_size % processes and config.algorithm != "evolution":
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")

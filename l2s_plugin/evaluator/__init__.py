@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from l2s_plugin.errors import L2SError, missing_extra, unknown_name
+from l2s_plugin.devices import check_device
+from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.evaluator import compiled
 from l2s_plugin.evaluator.batch import Batch, pack
 from l2s_plugin.instance import Instance, IntArray
@@ -92,7 +92,7 @@ class Evaluator:
         if self.engine == "compiled" and not on_cpu:
             raise L2SError(f"the compiled engine runs on cpu only, not on {self.device!r}; use message-passing")
         if self.engine == "message-passing":
-            _check_device(self.device)
+            check_device(self.device)
 
     def evaluate(
         self, instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] | NDArray[Any]
@@ -122,16 +122,3 @@ class Evaluator:
 
     def __repr__(self) -> str:
         return f"Evaluator(device={self.device!r}, engine={self.engine!r})"
-
-
-@cache
-def _check_device(device: str) -> None:
-    try:
-        import torch
-    except ImportError:
-        raise missing_extra("torch", "learn") from None
-    try:
-        torch.zeros(1, device=device).item()  # only use shows whether a device is there
-    except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise L2SError(f"device {device!r} cannot be used: {reason}") from None

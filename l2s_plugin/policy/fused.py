@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from l2s_plugin.errors import L2SError, missing_extra
+from l2s_plugin.devices import check_device
+from l2s_plugin.errors import missing_extra
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.folding import NORM_EPS, Folded, fold
 from l2s_plugin.policy.graph import GraphBatch, batch_graphs
@@ -49,12 +50,8 @@ class FusedNetwork:
         dtype: torch.dtype = torch.float32,
     ) -> None:
         self.config = config
-        try:
-            self.device = torch.device(device)
-            torch.zeros(1, device=self.device).item()  # only use shows whether a device is there
-        except (RuntimeError, AssertionError, NotImplementedError, ImportError) as error:
-            reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise L2SError(f"device {device!r} cannot be used: {reason}") from None
+        check_device(device)
+        self.device = torch.device(device)
         self.dtype = dtype
         folded = fold(config, weights)
         self._hint_weight = self._floats(np.asarray(weights["hint_weight"])) if config.hints else None

@@ -170,6 +170,7 @@ def test_ctrl_c_says_how_to_go_on(config: str, tmp_path: Path) -> None:
         (["--output", "new", "--batches", "0"], "batches must be a whole number, 1 or more, got 0"),
         (["--output", "new", "--host", "annealing"], "host must be local-search or tabu"),
         (["--output", "new", "--config", "none.toml"], "cannot read none.toml"),
+        (["--output", "new", "--device", "cuda:99"], "device 'cuda:99' cannot be used: "),
         (["--output", "/dev/null/run"], "cannot write to /dev/null/run"),
         (["--resume", "nowhere"], "nowhere: no training run to resume"),
         (["--resume", "nowhere", "--preset", "fast"], "--preset is for a new run"),

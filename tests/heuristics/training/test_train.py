@@ -102,6 +102,13 @@ def test_a_run_leaves_a_policy_that_searches(config: TrainingConfig, tmp_path: P
     result.schedule.verify()
 
 
+def test_progress_within_a_batch_is_told(tmp_path: Path) -> None:
+    """After every n moves: twice in 6 steps with n = 3."""
+    seen: list[tuple[int, float]] = []
+    train(PAPER.with_changes({"batches": 2}), tmp_path, threads=1, progress=lambda *row: seen.append(row))
+    assert seen == [(1, 0.5), (1, 1.0), (2, 0.5), (2, 1.0)]
+
+
 def test_training_changes_the_weights_and_gathers_statistics(tmp_path: Path) -> None:
     before = Trainer(PAPER, RunFolder(tmp_path)).network.state_dict()
     train(PAPER, tmp_path / "run", threads=1)

@@ -200,9 +200,9 @@ def test_unusable_device_is_one_line(device: str) -> None:
 
 
 def test_missing_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    from l2s_plugin.evaluator import _check_device
+    from l2s_plugin.devices import check_device
 
-    _check_device.cache_clear()
+    check_device.cache_clear()
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"l2s-plugin\[learn\]"):
         Evaluator(engine="message-passing")
