@@ -33,12 +33,12 @@ LONG_RUNS = ("ta:20x15", "ta:20x20", "ta:30x15", "ta:30x20", "swv")
 MILESTONES = (500, 1000, 2000, 5000)
 
 
-def rows(label: str, rule: Gaps, learned: Gaps) -> Iterator[str]:
+def rows(label: str, rule: Gaps, learned: Gaps, names: tuple[str, str] = ("rule", "learned")) -> Iterator[str]:
     """A line of the table per column of (instance, column)."""
     difference = learned - rule
     errors = difference.std(axis=0, ddof=min(1, len(difference) - 1)) / np.sqrt(len(difference))
     relative = 100 * difference.mean(axis=0) / np.maximum(rule.mean(axis=0), 1e-9)
-    for name, values in (("rule", rule.mean(axis=0)), ("learned", learned.mean(axis=0))):
+    for name, values in zip(names, (rule.mean(axis=0), learned.mean(axis=0)), strict=True):
         yield f"| {label} | {name} | " + " | ".join(f"{value:.2f}" for value in values) + " |"
     cells = [
         f"{mean:+.2f} ± {error:.2f} ({share:+.0f} %)"
@@ -76,32 +76,39 @@ def _gaps(result: Any) -> list[float]:
 
 
 def compare_time(args: argparse.Namespace) -> None:
-    """The population search, gap after so many seconds on one core."""
-    print(f"| group | selector | {args.time:g} s |\n|---|---|---|")
-    everything: list[list[Gaps]] = [[], []]
-    options = {"rule": None, "learned": f"l2s-fast:{args.policy}" if args.policy else "l2s-fast"}
+    """The population search, gap after so many seconds on one core: trajectories of the rule alone, and with every
+    other one polishing, by the learned selector or (`--control`) by the rule."""
+    print(f"| group | polisher | {args.time:g} s |\n|---|---|---|")
+    polishers: dict[str, str | None] = {"none": None}
+    if args.control:
+        polishers[args.rule] = args.rule
+    polishers["learned"] = f"l2s-fast:{args.policy}" if args.policy else "l2s-fast"
+    configurations = [
+        Configuration("solve", selector=args.rule, options={"polisher": polisher}, label=label)
+        for label, polisher in polishers.items()
+    ]
+    everything: list[Gaps] = []
     for group, members in groups(args.sets or LONG_RUNS).items():
-        configurations = [
-            Configuration("solve", options={"polisher": polisher}, label=label) for label, polisher in options.items()
-        ]
         runs = portfolio(
             members, configurations, range(1, args.seeds + 1), partial(ProcessPool, args.processes),
             stop=l2s.stop.seconds(args.time),
         ).wait()  # fmt: skip
-        table = np.zeros((2, len(members), args.seeds))
+        table = np.zeros((len(polishers), len(members), args.seeds))
         for run in runs.runs:
             if run.result is None:
                 raise SystemExit(run.error)
-            which = list(options).index(run.configuration.label)
+            which = list(polishers).index(run.configuration.label)
             gap = 100 * (run.result.makespan / run.instance.upper_bound - 1)  # type: ignore[operator]
             table[which, members.index(run.instance.name), run.seed - 1] = gap
-        means = table.mean(axis=2)[:, :, None]
-        for k in range(2):
-            everything[k].append(means[k])
-        for line in rows(group, means[0], means[1]):
+        everything.append(table.mean(axis=2)[:, :, None])
+        _print_time(group, everything[-1], list(polishers))
+    _print_time("all", np.concatenate(everything, axis=1), list(polishers))
+
+
+def _print_time(group: str, means: Gaps, names: list[str]) -> None:
+    for name, gaps in zip(names[1:], means[1:], strict=True):
+        for line in rows(group, means[0], gaps, (names[0], name)):
             print(line, flush=True)
-    for line in rows("all", *(np.concatenate(part) for part in everything)):
-        print(line)
 
 
 def compare_speed(args: argparse.Namespace) -> None:
@@ -130,6 +137,7 @@ def main() -> None:
     parser.add_argument("--neighbourhood", action="append", help="n5 and n7 by default")
     parser.add_argument("--sets", nargs="*")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--control", action="store_true", help="with `time`: let the rule polish, too")
     parser.add_argument("--time", type=float, default=10.0)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--turns", type=int, default=5)
