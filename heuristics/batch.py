@@ -14,9 +14,10 @@ from typing import Any
 
 from heuristics import kernels
 from heuristics.local import RECENT, local_memory
+from heuristics.memory import Memory
 from heuristics.monitor import Monitor, Pace
 from heuristics.result import Result
-from heuristics.search import PYTHON, Memory, Search
+from heuristics.search import PYTHON, Search
 from heuristics.tabu import tabu_memory
 from heuristics.trajectory import SearchError, check_seed, first_order
 from l2s_plugin.errors import L2SError, PluginError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,8 @@ class Island:
         patience: int,
         rng: np.random.Generator,
         members: Sequence[Member] = (),
-        polisher: Selection | None = None,
+        polisher: Any = None,
+        gear: str | None = None,
     ) -> None:
         self.search = search
         self.members: list[Member] = []
@@ -75,7 +77,8 @@ class Island:
         self._patience = patience
         self._rng = rng
         self._unborn = max(size - 1 - len(members), 0)
-        self._usual, self._polisher = search.selection, polisher
+        self._usual, self._polisher, self._gear = search.selection, polisher, gear
+        self._prepared: Selection | None = None
         self._polishing = False
         self._trajectories = 0
         self._fruitless = 0
@@ -83,6 +86,12 @@ class Island:
         for member in members:
             self.insert(member)
         search.start(first)
+
+    def prepare_polisher(self) -> Selection:
+        """The polisher, ready for the search; compiled the first time."""
+        if self._prepared is None:
+            self._prepared = self.search.prepare(self._polisher, self._gear)
+        return self._prepared
 
     def rest(self) -> None:
         """Leave the search with its usual selector."""
@@ -124,7 +133,7 @@ class Island:
             self._unborn = self._size - 1
         complete = self._unborn == 0 and len(self.members) >= 2
         self._polishing = complete and self._polisher is not None and self._trajectories % POLISH_EVERY == 0
-        self.search.switch(self._polisher if self._polishing and self._polisher else self._usual)
+        self.search.switch(self.prepare_polisher() if self._polishing else self._usual)
         if not complete:
             self._unborn = max(self._unborn - 1, 0)
             self.search.start(random_order(self.search.instance, self._rng))

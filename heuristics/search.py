@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics import kernels
-from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, RESTARTED, STEP, STORED, Record, Rules
+from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, Rules
+from heuristics.memory import Memory, begin_record, move_capacity, new_record, rules_for
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import NO_LIMIT, Moves, new_moves
-from l2s_plugin.kernels.state import LONG_AGO, State, new_state, set_order
+from l2s_plugin.kernels.moves import Moves, new_moves
+from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.registry import Registry, default_registry
@@ -27,83 +28,7 @@ from l2s_plugin.selectors import CompiledSelector
 from l2s_plugin.specs import NeighbourhoodSpec, SelectorSpec
 
 COMPILED, PYTHON = "compiled", "python"
-_EVENT_ROWS = 1024
 _FOREVER = 2**62
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What a host forbids and remembers.
-
-    Parameters
-    ----------
-    tenure
-        Steps (low, high) that a reversed arc stays forbidden: (0, 0) forbids nothing, (1, 1) the immediate undo.
-    aspiration
-        Allow a forbidden move that promises a new incumbent.
-    wait
-        When every move is forbidden, let a step pass without one, like the dummy action of the paper; otherwise take
-        the move that is free first.
-    recent
-        How many of the latest schedules to keep for restarts when a selector refuses all moves.
-    annealing
-        (temperature, cooling per step), or None to accept every selected move.
-    """
-
-    tenure: tuple[int, int] = (0, 0)
-    aspiration: bool = False
-    wait: bool = True
-    recent: int = 0
-    annealing: tuple[float, float] | None = None
-
-
-def rules_for(
-    memory: Memory, form: CompiledSelector | None = None, sample: bool = False, mean_duration: float = 0.0
-) -> Rules:
-    """The memory's rules as the kernels read them, for a selector with that compiled form."""
-    temperature, cooling = memory.annealing or (0.0, 1.0)
-    cutoff = {"smallest": 0, "near": int(form.margin * mean_duration) + 1 if form else 0}
-    return Rules(
-        tenure_low=memory.tenure[0],
-        tenure_high=memory.tenure[1],
-        aspiration=memory.aspiration,
-        wait=memory.wait,
-        exact=form is not None and form.values == "exact",
-        cutoff=cutoff.get(form.values, NO_LIMIT) if form else NO_LIMIT,
-        sample=sample,
-        temperature=float(temperature),
-        cooling=float(cooling),
-    )
-
-
-def move_capacity(n_operations: int) -> int:
-    """Room for all the moves that a neighbourhood may list."""
-    return 4 * n_operations + 16
-
-
-def new_record(n_operations: int, memory: Memory, capacity: int, event_rows: int = _EVENT_ROWS) -> Record:
-    """An empty record for a trajectory."""
-    table = 1 << int(16 * n_operations - 1).bit_length() if memory.tenure[1] > 0 else 1
-    return Record(
-        forbidden=np.zeros(table, np.int64),
-        best_order=np.zeros(n_operations, np.uint32),
-        counters=np.zeros(7, np.int64),
-        events=np.zeros((event_rows, 2), np.int64),
-        recent=np.zeros((memory.recent, n_operations), np.uint32),
-        scores=np.zeros(capacity, np.float64),
-        temperature=np.zeros(1),
-    )
-
-
-def begin_record(state: State, record: Record, rules: Rules) -> None:
-    """Empty the memory and make the current schedule the incumbent; the step counter goes on."""
-    record.forbidden.fill(0)
-    state.moved.fill(LONG_AGO)
-    record.temperature[0] = rules.temperature
-    record.counters[BEST] = _FOREVER
-    record.counters[[STORED, EVENTS, RESTARTED]] = 0
-    kernels.note_incumbent(state, record)
-    kernels.store_recent(state, record)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from heuristics.tabu import tabu_memory
 from heuristics.trajectory import check_seed, first_order
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.registry import Registry
+from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.specs import SelectorSpec
 from l2s_plugin.stop import Condition, Stop, ending
 
 
@@ -58,9 +59,8 @@ def solve(
     """
     stop, seed = ending(stop), check_seed(seed)
     islands = settle(
-        instance, seed, initial, workers, selector, neighbourhood, population, patience, registry, gear,
-        polisher if may_polish(stop, population, patience) else None,
-    )  # fmt: skip
+        instance, seed, initial, workers, selector, neighbourhood, population, patience, registry, gear, polisher, stop
+    )
     with Monitor(instance, stop, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
         until, steps, per_round = 0, 0, steps_per_round(islands[0].search, stop)
         while not monitor.should_stop(steps):
@@ -91,8 +91,11 @@ def settle(
     registry: Registry | None,
     gear: str | None = None,
     polisher: Any = None,
+    stop: Stop | None = None,
 ) -> list[Island]:
     """One island per worker; the parameters are those of `solve`."""
+    if isinstance(polisher, str):
+        (registry or default_registry()).spec(SelectorSpec, polisher.partition(":")[0])
     if workers < 1 or population < 2 or patience < 1:
         raise L2SError("workers and patience must be 1 or more, population 2 or more")
     islands: list[Island] = []
@@ -100,14 +103,10 @@ def settle(
         search = Search(instance, neighbourhood, selector, tabu_memory(instance, None), sequence, gear, registry)
         first = first_order(instance, initial, seed + len(islands), registry).astype(np.uint32)
         rng = np.random.default_rng(sequence.spawn(1)[0])
-        prepared = None if polisher is None else search.prepare(polisher, gear)
-        islands.append(Island(search, first, population, patience, rng, polisher=prepared))
+        islands.append(Island(search, first, population, patience, rng, polisher=polisher, gear=gear))
+        if polisher is not None and (stop is None or stop.steps is None or stop.steps > population * patience):
+            islands[-1].prepare_polisher()  # before the clock starts, where the run may come to that
     return islands
-
-
-def may_polish(stop: Stop, population: int, patience: int) -> bool:
-    """Whether a run can last until its first population is complete; else there is no need to load a polisher."""
-    return stop.steps is None or stop.steps > population * patience
 
 
 def steps_per_round(search: Search, stop: Stop) -> int:

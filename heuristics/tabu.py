@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from heuristics.memory import Memory
 from heuristics.monitor import Listener
 from heuristics.result import Result
-from heuristics.search import Memory
 from heuristics.trajectory import follow
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance

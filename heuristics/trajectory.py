@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from heuristics import kernels
 from heuristics.dispatching import dispatch
+from heuristics.memory import Memory
 from heuristics.monitor import Listener, Monitor, Pace, SearchError
 from heuristics.result import Result
-from heuristics.search import Memory, Search
+from heuristics.search import Search
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from heuristics.memory import Memory
 from heuristics.result import Result
-from heuristics.search import Memory, Search
+from heuristics.search import Search
 from heuristics.solver import solve
 from integrations.libraries import expect, library
 from l2s_plugin.errors import InstanceError, ScheduleError

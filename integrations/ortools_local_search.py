@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics import kernels
+from heuristics.memory import Memory
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
-from heuristics.search import PYTHON, Memory, Search, compiled_form
+from heuristics.search import PYTHON, Search, compiled_form
 from heuristics.trajectory import check_seed, first_order
 from integrations.cp_sat import backend
 from l2s_plugin.errors import L2SError, unknown_name

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heuristics.dispatching import dispatch
 from heuristics.kernels import BEST
-from heuristics.search import Memory, begin_record, move_capacity, new_record, rules_for
+from heuristics.memory import Memory, begin_record, move_capacity, new_record, rules_for
 from heuristics.tabu import tabu_memory
 from heuristics.training import kernels
 from heuristics.training.look_ahead import look_ahead

@@ -26,6 +26,7 @@ class Settings:
     neighbourhood: str | None = None
     workers: int | None = None
     population: int | None = None
+    polisher: str | None = None
     gear: str | None = None
     forbid_undo: bool | None = None
     scheduler: str | None = None
@@ -33,7 +34,8 @@ class Settings:
 
     def given(self, *names: str) -> dict[str, Any]:
         """Those of the named settings that are not left to the method, as keyword arguments."""
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return given | ({"polisher": None} if given.get("polisher") == "none" else {})
 
 
 _TRAJECTORY = ("stop", "seed", "initial", "selector", "neighbourhood", "listener")
@@ -47,7 +49,7 @@ def tabu(instance: Instance, settings: Settings) -> Result:
         return _on_cluster(instance, settings, settings.scheduler)
     if settings.population == 1:
         return tabu_search(instance, **settings.given(*_TRAJECTORY, "gear"))
-    return solve(instance, **settings.given(*_TRAJECTORY, "workers", "population", "gear"))
+    return solve(instance, **settings.given(*_TRAJECTORY, "workers", "population", "polisher", "gear"))
 
 
 def _on_cluster(instance: Instance, settings: Settings, address: str) -> Result:
@@ -101,7 +103,7 @@ def hybrid(instance: Instance, settings: Settings) -> Result:
     """The population of trajectories and CP-SAT, side by side."""
     from integrations import cp_sat
 
-    names = ("stop", "seed", "selector", "neighbourhood", "workers", "population", "gear", "listener")
+    names = ("stop", "seed", "selector", "neighbourhood", "workers", "population", "polisher", "gear", "listener")
     begin = "initial" if isinstance(settings.initial, str) else "warm_start"
     options = {begin: settings.initial, **settings.given(*names)}
     return cp_sat.hybrid(instance, **options)
@@ -125,12 +127,12 @@ _LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})
 _SEARCH = _LIMITS | {"init", "warm_start", "selector", "policy", "neighbourhood", "gear"}
 
 METHODS = {
-    "tabu": Method(tabu, _SEARCH | {"workers", "population", "scheduler"}),
+    "tabu": Method(tabu, _SEARCH | {"workers", "population", "polisher", "scheduler"}),
     "local-search": Method(local_search, _SEARCH | {"forbid_undo"}),
     "cp-sat": Method(
         cp_sat, frozenset({"time_limit", "target", "init", "warm_start", "workers"}), repeatable=False, all_cores=True
     ),
-    "hybrid": Method(hybrid, _SEARCH | {"workers", "population"}, repeatable=False, all_cores=True),
+    "hybrid": Method(hybrid, _SEARCH | {"workers", "population", "polisher"}, repeatable=False, all_cores=True),
     "dispatch": Method(dispatch, frozenset({"init"})),
 }
 

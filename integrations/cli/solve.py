@@ -81,6 +81,12 @@ if TYPE_CHECKING:
 @click.option(
     "--population", type=click.IntRange(1), metavar="N", help="Schedules to recombine (tabu); 1: a single run."
 )
+@click.option(
+    "--polisher",
+    metavar="NAME",
+    shell_complete=names_of(SelectorSpec),
+    help="Selector of every other trajectory of a complete population (tabu, hybrid), or none; l2s-fast unless given.",
+)
 @click.option("--gear", type=click.Choice(["compiled", "python"]), help="How steps are taken; the best available.")
 @click.option(
     "--forbid-undo/--allow-undo",
@@ -165,6 +171,7 @@ def run(problem: Problem, request: Request, choice: Choice, stop: Stop, label: s
             neighbourhood=request.neighbourhood,
             workers=choice.workers,
             population=request.population,
+            polisher=request.polisher,
             gear=request.gear,
             forbid_undo=request.forbid_undo,
             scheduler=request.scheduler,

@@ -11,7 +11,7 @@ import numpy as np
 from heuristics.monitor import Listener, Monitor
 from heuristics.population import PATIENCE, Island, Member
 from heuristics.result import Result
-from heuristics.solver import exchange, may_polish, settle, steps_per_round
+from heuristics.solver import exchange, settle, steps_per_round
 from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
 from integrations.cp_sat.assistant import Assistant
@@ -79,9 +79,8 @@ def hybrid(
         selector = "estimate"
     first = given or initial
     islands = settle(
-        instance, seed, first, workers, selector, neighbourhood, population, patience, registry, gear,
-        polisher if may_polish(limits, population, patience) else None,
-    )  # fmt: skip
+        instance, seed, first, workers, selector, neighbourhood, population, patience, registry, gear, polisher, limits
+    )
 
     with Monitor(instance, limits, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
         incumbent = Incumbent(monitor)

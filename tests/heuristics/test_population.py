@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,11 @@ from hypothesis import strategies as st
 
 import l2s_plugin as l2s
 from heuristics import solve
-from heuristics.population import random_order, recombine
-from l2s_plugin.errors import PluginError
+from heuristics.memory import Memory
+from heuristics.monitor import Monitor
+from heuristics.population import Island, Member, random_order, recombine
+from heuristics.search import Search
+from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.selectors import CompiledSelector
 from tests.strategies import instances, linear_orders
 
@@ -75,3 +80,69 @@ def test_a_selector_whose_parameters_fail_is_named():
     broken = CompiledSelector("broken", score=None, parameters=parameters)
     with pytest.raises(PluginError, match=r"selector 'broken' has no parameters: KeyError: 'weights'"):
         solve(l2s.load("ft06"), stop=l2s.stop.steps(1), selector=broken)
+
+
+class Watched(Search):
+    """A search that notes who chooses in every trajectory, and from which schedule it starts."""
+
+    def __init__(self, *arguments) -> None:
+        self.trajectories: list[tuple[str, list[int]]] = []
+        super().__init__(*arguments)
+
+    def start(self, linear_order) -> None:
+        self.trajectories.append((self.selector.name, list(linear_order)))
+        super().start(linear_order)
+
+
+def polished(polisher, steps=4000):
+    """An island of four on la16, after so many steps; how many trajectories it had begun when it was complete."""
+    instance = l2s.load("la16")
+    search = Watched(instance, "n5", "random", Memory(tenure=(2, 4), aspiration=True, wait=False), 3)
+    rng = np.random.default_rng(3)
+    island = Island(search, random_order(instance, rng), 4, 100, rng, polisher=polisher)
+    insert, entered = island.insert, []
+    island.insert = lambda member: (entered.append((search.selector.name, member)), insert(member))  # type: ignore[method-assign]
+    with Monitor(instance, l2s.stop.steps(steps)) as monitor:
+        island.evolve(monitor, steps, 1)
+    return island, search, entered
+
+
+def test_every_other_trajectory_of_a_complete_population_polishes():
+    island, search, entered = polished("estimate")
+    names = [name for name, _ in search.trajectories]
+    assert names[:4] == ["random"] * 4
+    assert set(names[4:]) == {"random", "estimate"}
+    assert all(a != b for a, b in pairwise(names[4:]))
+    assert {name for name, _ in entered} == {"random"}  # what polishing finds does not enter the population ...
+    assert island.best.makespan < min(member.makespan for _, member in entered)  # ... but counts
+    assert all(isinstance(member, Member) for _, member in entered)
+    island.rest()
+    assert search.selector.name == "random"
+
+
+def test_polishing_starts_like_the_best_or_a_schedule_recombined_with_it():
+    _, search, entered = polished("estimate")
+    orders = [member.order.tolist() for _, member in entered]
+    for name, start in search.trajectories:
+        if name == "estimate":
+            assert any(start[: int(0.3 * len(start))] == order[: int(0.3 * len(start))] for order in orders)
+
+
+def test_without_a_polisher_all_trajectories_enter_the_population():
+    _, search, entered = polished(None)
+    assert {name for name, _ in search.trajectories} == {"random"}
+    assert len(entered) == len(search.trajectories) - 1
+
+
+def test_solve_polishes_with_the_learned_selector_and_names_the_usual_one():
+    options = {"stop": l2s.stop.steps(30_000), "seed": 2, "patience": 400, "population": 4}
+    runs = [solve(l2s.load("la29"), polisher=name, **options) for name in ("l2s-fast", "l2s-fast", None)]
+    histories = [[entry[1:] for entry in run.history] for run in runs]
+    assert histories[0] == histories[1] != histories[2]
+    assert {run.selector for run in runs} == {"estimate"}
+    assert [entry[1:] for entry in solve(l2s.load("la29"), **options).history] == histories[0]
+
+
+def test_an_unknown_polisher_is_told_before_the_search():
+    with pytest.raises(L2SError, match=r"unknown selector 'l2s-fats'.*l2s-fast"):
+        solve(l2s.load("ft06"), stop=l2s.stop.steps(10), polisher="l2s-fats")

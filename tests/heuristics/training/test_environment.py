@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import l2s_plugin as l2s
 from heuristics.dispatching import dispatch
-from heuristics.search import Memory, Search
+from heuristics.memory import Memory
+from heuristics.search import Search
 from heuristics.tabu import tabu_memory
 from heuristics.training.environment import DUMMY, HOSTS, Environment
 from l2s_plugin.errors import L2SError

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from policies import random_policy, random_weights, write_random_policy
 
 from heuristics import local_search, tabu_search
-from heuristics.search import Memory, Search
+from heuristics.memory import Memory
+from heuristics.search import Search
 from heuristics.trajectory import first_order
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError, PolicyError

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import l2s_plugin as l2s
 from heuristics import Result, dispatch, local_search, solve, tabu_search
-from heuristics.search import Memory, Search
+from heuristics.memory import Memory
+from heuristics.search import Search
 from heuristics.trajectory import first_order
 from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.hookspecs import hookimpl
