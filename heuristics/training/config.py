@@ -17,7 +17,8 @@ _CHOICES = {
     "algorithm": ("reinforce", "ppo", "evolution", "slopes", "look-ahead"), "host": HOSTS, "reward": REWARDS,
     "baseline": ("returns", "critic"),
 }  # fmt: skip
-_OVER_MOVES = ("ppo", "evolution", "slopes")
+WHOLE_SEARCHES = ("evolution", "slopes")  # algorithms that learn from how searches end, not from steps
+_OVER_MOVES = ("ppo", *WHOLE_SEARCHES)
 _COUNTS = (
     "batches", "batch_size", "steps", "horizon", "epochs", "population", "look_ahead", "look_ahead_repeats",
     "validation_instances", "validation_steps", "validation_every",

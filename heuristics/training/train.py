@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.training.config import TrainingConfig
+from heuristics.training.config import WHOLE_SEARCHES, TrainingConfig
 from heuristics.training.environment import Environment
 from heuristics.training.evolution import FIRST_SPREAD, Trial, next_generation
 from heuristics.training.instances import parse_size
@@ -84,7 +84,7 @@ def train(
     device = own_device(device)
     check_device(device)
     with process_group(device) as (rank, processes):
-        if config.batch_size % processes and config.algorithm != "evolution":
+        if config.batch_size % processes and config.algorithm not in WHOLE_SEARCHES:
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)
         trainer.progress = progress if rank == 0 else None
@@ -245,7 +245,7 @@ class Trainer:
         config = self.config
         seeds = np.random.SeedSequence((config.seed, batch)).generate_state(config.batch_size, np.uint32) // 2
         sizes = [parse_size(size) for size in config.sizes]
-        if config.algorithm in ("evolution", "slopes"):  # all sizes at once, and the same in all processes
+        if config.algorithm in WHOLE_SEARCHES:  # all sizes at once, and the same in all processes
             instances = [sizes[k % len(sizes)].instance(int(seed)) for k, seed in enumerate(seeds)]
             return instances, np.random.default_rng((config.seed, batch))
         size = sizes[(batch - 1) % len(sizes)]

@@ -211,7 +211,7 @@ class TrainingDisplay:
         done = batch - self._first[0]
         left = (seconds - self._first[1]) / done * (self._batches - batch) if seconds > self._first[1] else 0.0
         text = f"batch {batch}/{self._batches}, {figures['size']}: improved by {figures['improvement']:.2f} %"
-        text += "".join(f", {name} {figures[name]:.2f}" for name in ("entropy", "spread") if name in figures)
+        text += "".join(f", {name} {figures[name]:.2f}" for name in ("entropy", "spread", "slope") if name in figures)
         self._latest = f"; {text}"
         text += f", {_duration(left)} left"
         if "validation" in figures:

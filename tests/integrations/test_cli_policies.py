@@ -112,7 +112,7 @@ def test_the_shipped_policies_are_listed_with_their_records(without):
         assert entry["error"] is None
         assert Path(entry["source"]).stat().st_size < 2_000_000
         assert entry["record"]["training"]["sizes"]
-        method, neighbourhood = ("tabu", "n7") if entry["name"] == "l2s-fast" else ("local-search", "n5")
+        method, neighbourhood = ("tabu", "n7,n5") if entry["name"] == "l2s-fast" else ("local-search", "n5")
         assert entry["host"] == {"method": method, "neighbourhood": neighbourhood}
 
 

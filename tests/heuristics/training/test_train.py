@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from heuristics import local_search
-from heuristics.training.config import PRESETS, TrainingConfig
+from heuristics.training.config import PRESETS, WHOLE_SEARCHES, TrainingConfig
 from heuristics.training.evolution import Trial
 from heuristics.training.run_files import RunFolder
 from l2s_plugin import generate, stop
@@ -88,7 +88,7 @@ def test_a_run_leaves_a_policy_that_searches(config: TrainingConfig, tmp_path: P
     seen: list[dict[str, Any]] = []
     state = train(config, tmp_path / "run", threads=1, listener=seen.append)
     assert [row["batch"] for row in seen] == [1, 2, 3, 4, 5]
-    together = config.algorithm == "evolution"
+    together = config.algorithm in WHOLE_SEARCHES
     assert [row["size"] for row in seen] == (["4x4,5x3"] * 5 if together else ["4x4", "5x3", "4x4", "5x3", "4x4"])
     validated = {row["batch"]: row["validation"] for row in seen if "validation" in row}
     assert list(validated) == [2, 4, 5]
@@ -344,7 +344,7 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"seed": -1}, "seed must be a whole number"),
         ({"warm_up": 3}, "weights of the hints, and this policy has none"),
         ({"algorithm": "look-ahead"}, "needs a policy with hints"),
-        ({"algorithm": "a2c"}, "algorithm must be reinforce or ppo or evolution or look-ahead, got 'a2c'"),
+        ({"algorithm": "a2c"}, "algorithm must be reinforce or ppo or evolution or slopes or look-ahead, got 'a2c'"),
     ],
 )
 def test_impossible_configurations_are_told(changes: dict[str, Any], words: str) -> None:
