@@ -38,6 +38,7 @@ def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> 
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(colors=_QUIET)
         axes.grid(alpha=0.3)
+        axes.xaxis.get_major_locator().set_params(integer=True)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     write_bytes(path, buffer.getvalue())
