@@ -24,6 +24,7 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.specs import SelectorSpec
 from l2s_plugin.stop import Condition, Stop, ending
 
 METHOD = "cooperation"
@@ -39,6 +40,7 @@ class Plan:
 
     instance: Instance
     selector: Any
+    polisher: Any
     neighbourhood: Any
     population: int
     patience: int
@@ -66,6 +68,7 @@ def cooperate(
     executor: Executor | None = None,
     exchange: float = EXCHANGE,
     selector: Any = "estimate",
+    polisher: Any = "l2s-fast",
     neighbourhood: Any = "n7",
     population: int = 8,
     patience: int = PATIENCE,
@@ -81,8 +84,8 @@ def cooperate(
 
     Parameters
     ----------
-    instance, stop, seed, initial, selector, neighbourhood, population, patience, gear, listener
-        See `solve`. A limit in steps counts the steps of all workers together. Selector and neighbourhood must be such
+    instance, stop, seed, initial, selector, polisher, neighbourhood, population, patience, gear, listener
+        See `solve`. A limit in steps counts the steps of all workers together. Selectors and neighbourhood must be such
         that they can be sent to other processes: names are.
     workers
         Number of populations; as many as the executor can run at once.
@@ -99,9 +102,12 @@ def cooperate(
             raise L2SError(f"workers, population and patience must be whole numbers, got {number!r}")
     if workers < 1 or population < 2 or patience < 1 or not exchange > 0:
         raise L2SError("workers and patience must be 1 or more, population 2 or more, exchange positive")
+    for name in (selector, polisher):
+        if isinstance(name, str):
+            default_registry().spec(SelectorSpec, name.partition(":")[0])
     first = [_member(instance, first_order(instance, initial, seed + k, None)) for k in range(workers)]
     with _open(executor, workers) as pool:
-        plan = Plan(instance, selector, neighbourhood, population, patience, gear)
+        plan = Plan(instance, selector, polisher, neighbourhood, population, patience, gear)
         team = _Team(plan, first, seed, pool)
         team.work(Stop(steps=0))  # every process starts and compiles before the clock does
         with Monitor(instance, stop, listener) as monitor:
@@ -154,6 +160,7 @@ class _Team:
         self.best = min(first, key=_makespan)
         self._plan = plan
         self._members: list[tuple[Member, ...]] = [(member,) for member in first]
+        self._bests = list(first)  # of each population, and of what was polished
         self._seed = seed
         self._executor = executor
         self._parts: dict[str, Any] = {}
@@ -185,18 +192,20 @@ class _Team:
             raise L2SError(errors[0])
         self._exchange()
 
-    def _take(self, worker: int, members: tuple[Member, ...], steps: int, parts: dict[str, Any]) -> None:
+    def _take(self, worker: int, members: tuple[Member, ...], best: Member, steps: int, parts: dict[str, Any]) -> None:
         self._members[worker] = members
+        self._bests[worker] = min(self._bests[worker], best, *members, key=_makespan)
         self._parts = parts
         self.steps += steps
-        self.best = min(self.best, *members, key=_makespan)
+        self.best = min(self._bests, key=_makespan)
 
     def _exchange(self) -> None:
         """Every population learns its neighbour's best schedule."""
-        bests = [min(members, key=_makespan) for members in self._members]
+        bests = list(self._bests)
         for k, neighbour in enumerate(bests[1:] + bests[:1]):
             if neighbour.makespan < bests[k].makespan:
                 self._members[k] += (neighbour,)
+                self._bests[k] = neighbour
 
     def result(self, monitor: Monitor, seed: int) -> Result:
         """The verified incumbent."""
@@ -217,21 +226,28 @@ class _Team:
         return result
 
 
-def run_round(task: Round) -> tuple[tuple[Member, ...], int, dict[str, Any]]:
-    """In a worker: improve a population; its members, the steps taken, and what the search was made of."""
+def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, Any]]:
+    """In a worker: improve a population; its members, the best schedule found, the steps taken, and what the search was
+    made of."""
     plan = task.plan
-    selector = create_selector(plan.selector) if isinstance(plan.selector, str) else plan.selector
+    selector, polisher = (
+        create_selector(part) if isinstance(part, str) else part for part in (plan.selector, plan.polisher)
+    )
     sequence = np.random.SeedSequence(task.seed)
     memory = tabu_memory(plan.instance, None)
     search = Search(plan.instance, plan.neighbourhood, selector, memory, sequence, plan.gear)
     rng = np.random.default_rng(sequence.spawn(1)[0])
-    island = Island(search, _begin(task, rng), plan.population, plan.patience, rng, task.members)
+    island = Island(search, _begin(task, rng), plan.population, plan.patience, rng, task.members, polisher, plan.gear)
+    if polisher is not None:
+        island.prepare_polisher()
     with Monitor(plan.instance, task.stop, registry=Registry()) as monitor:  # observers hear of it from the coordinator
         island.evolve(monitor, _FOREVER if task.stop.steps is None else task.stop.steps, 1)
-        result = monitor.finish(METHOD, search, island.best.order, 0, search.step)
-    island.insert(Member(search.best_makespan, search.best_order_by_start()))
+        best = _member(plan.instance, island.best.order)
+        island.harvest()
+        island.rest()
+        result = monitor.finish(METHOD, search, best.order, 0, search.step)
     parts = {"selector": result.selector, "neighbourhood": result.neighbourhood, "gear": result.gear}
-    return tuple(island.members), search.step, parts
+    return tuple(island.members), best, search.step, parts
 
 
 def _begin(task: Round, rng: np.random.Generator) -> Any:

@@ -126,8 +126,7 @@ class Island:
         self._fruitless = self._fruitless + 1 if self.search.step == self._begun else 0
         self._begun = self.search.step
         self._trajectories += 1
-        if not self._polishing:
-            self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
+        self.harvest()
         if self._unborn == 0 and self._has_converged():
             self.members = [min(self.members, key=lambda member: member.makespan)]
             self._unborn = self._size - 1
@@ -139,6 +138,11 @@ class Island:
             self.search.start(random_order(self.search.instance, self._rng))
         else:
             self.search.start(recombine(*self._parents(), self._rng))
+
+    def harvest(self) -> None:
+        """Put what the trajectory has found into the population, unless it polishes."""
+        if not self._polishing:
+            self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
 
     def _parents(self) -> tuple[Order, Order]:
         """Two members; to polish, the best one and another."""

@@ -57,7 +57,9 @@ def _on_cluster(instance: Instance, settings: Settings, address: str) -> Result:
     from integrations.cluster import executor_for
 
     with executor_for(address) as executor:
-        options = {"workers": executor.workers} | settings.given(*_TRAJECTORY, "workers", "population", "gear")
+        options = {"workers": executor.workers} | settings.given(
+            *_TRAJECTORY, "workers", "population", "polisher", "gear"
+        )
         return cooperate(instance, executor=executor, **options)
 
 

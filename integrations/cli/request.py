@@ -94,9 +94,8 @@ def check_request(ctx: click.Context, request: Request) -> None:
         raise click.UsageError("only one of INSTANCE, --warm-start and --config can be read from standard input", ctx)
     if "tabu" in methods and request.population == 1 and request.workers not in (None, 1):
         raise click.UsageError("--population 1 is a single run and needs a single worker", ctx)
-    if request.polisher and (request.population == 1 or request.scheduler):
-        other = "--scheduler" if request.scheduler else "--population 1"
-        raise click.UsageError(f"--polisher has no meaning with {other}", ctx)
+    if request.polisher and request.population == 1:
+        raise click.UsageError("--population 1 is a single run, in which nothing is polished", ctx)
 
 
 class GivenOption(NamedTuple):

@@ -71,7 +71,8 @@ def test_every_population_learns_its_neighbours_best_schedule(monkeypatch):
         best = min(task.members, key=lambda member: member.makespan)
         if task.worker == 1 and task.seed[-1] == 1:
             best = Member(best.makespan - 1, best.order)
-        return (best, *task.members[1:]), 100, {}
+        polished = Member(best.makespan - 1, best.order) if task.worker == 2 and task.seed[-1] == 4 else best
+        return (best, *task.members[1:]), polished, 100, {}
 
     monkeypatch.setattr("heuristics.cooperation.run_round", record)
     with ThreadPoolExecutor(1) as executor:
@@ -81,6 +82,8 @@ def test_every_population_learns_its_neighbours_best_schedule(monkeypatch):
     assert [best_known[1, worker] for worker in range(3)] == [first] * 3
     assert [best_known[2, worker] for worker in range(3)] == [first - 1, first - 1, first]
     assert [best_known[3, worker] for worker in range(3)] == [first - 1] * 3
+    # what was polished is no member, but known to the neighbours
+    assert [best_known[5, worker] for worker in range(3)] == [first - 1, first - 2, first - 1]
 
 
 def test_a_worker_that_dies_costs_one_round_of_its_population_at_most(tmp_path):

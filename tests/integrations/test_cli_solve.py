@@ -275,7 +275,10 @@ def test_a_wrong_warm_start_is_bad_input(tmp_path: Path) -> None:
         (["--method", "dispatch", "--warm-start", "a.json"], "--warm-start does not go with --method dispatch"),
         (["--warm-start", "a.json", "--init", "spt"], "--warm-start and --init both say where to begin"),
         (["--population", "1", "--workers", "2"], "--population 1 is a single run"),
-        (["--population", "1", "--polisher", "l2s-fast"], "--polisher has no meaning with --population 1"),
+        (
+            ["--population", "1", "--polisher", "l2s-fast"],
+            "--population 1 is a single run, in which nothing is polished",
+        ),
         (["--method", "local-search", "--polisher", "l2s-fast"], "--polisher does not go with --method local-search"),
         (["--method", "tabu", "--polisher", "l2s-fats"], "unknown selector 'l2s-fats'"),
         (["--output", "-", "--json"], "--output - and --json both want standard output"),
