@@ -38,14 +38,14 @@ def plot(curves: dict[str, list[tuple[int, float]]], path: Path) -> None:
 
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = Figure(figsize=(9, 4), layout="constrained")
     axes = figure.subplots()
     for name, points in curves.items():
         axes.plot(*zip(*points, strict=True), ".-", label=name)
     axes.set(xlabel="batch", ylabel="% above the lower bound after 200 steps")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150)
     write_bytes(path, buffer.getvalue())
