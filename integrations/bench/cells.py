@@ -18,7 +18,6 @@ class Configuration:
     selector: str | None = None
     neighbourhood: str | None = None
     init: str | None = None
-    workers: int | None = None
     population: int | None = None
 
     @property
@@ -59,7 +58,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         initial=configuration.init,
         selector=configuration.selector,
         neighbourhood=configuration.neighbourhood,
-        workers=configuration.workers or 1,  # cells run side by side, a core each
+        workers=1,  # cells run side by side, a core each
         population=configuration.population,
     )
     result = METHODS[configuration.method].run(instance, settings)

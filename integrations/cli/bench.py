@@ -229,7 +229,7 @@ def _combine(
                 raise L2SError(f"--{name} means nothing to --method {method}")
         for combination in itertools.product(*(given or (None,) for given in parts.values())):
             chosen_parts: dict[str, Any] = dict(zip(parts, combination, strict=True))
-            configurations.append(Configuration(method, workers=METHODS[method].one_core, **chosen_parts))
+            configurations.append(Configuration(method, **chosen_parts))
     return configurations
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from integrations.cli.parts import NO_POLISHER
+
 if TYPE_CHECKING:
     from heuristics.monitor import Listener
     from heuristics.result import Result
@@ -35,7 +37,7 @@ class Settings:
     def given(self, *names: str) -> dict[str, Any]:
         """Those of the named settings that are not left to the method, as keyword arguments."""
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return given | ({"polisher": None} if given.get("polisher") == "none" else {})
+        return given | ({"polisher": None} if given.get("polisher") == NO_POLISHER else {})
 
 
 _TRAJECTORY = ("stop", "seed", "initial", "selector", "neighbourhood", "listener")
@@ -117,12 +119,6 @@ class Method(NamedTuple):
     run: Callable[[Instance, Settings], Result]
     options: frozenset[str]
     repeatable: bool = True  # with a limit in steps
-    all_cores: bool = False  # unless told how many
-
-    @property
-    def one_core(self) -> int | None:
-        """The `workers` that keep the method on one core; None where it is on one anyway."""
-        return 1 if self.all_cores else None
 
 
 _LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})
@@ -131,10 +127,8 @@ _SEARCH = _LIMITS | {"init", "warm_start", "selector", "policy", "neighbourhood"
 METHODS = {
     "tabu": Method(tabu, _SEARCH | {"workers", "population", "polisher", "scheduler"}),
     "local-search": Method(local_search, _SEARCH | {"forbid_undo"}),
-    "cp-sat": Method(
-        cp_sat, frozenset({"time_limit", "target", "init", "warm_start", "workers"}), repeatable=False, all_cores=True
-    ),
-    "hybrid": Method(hybrid, _SEARCH | {"workers", "population", "polisher"}, repeatable=False, all_cores=True),
+    "cp-sat": Method(cp_sat, frozenset({"time_limit", "target", "init", "warm_start", "workers"}), repeatable=False),
+    "hybrid": Method(hybrid, _SEARCH | {"workers", "population", "polisher"}, repeatable=False),
     "dispatch": Method(dispatch, frozenset({"init"})),
 }
 

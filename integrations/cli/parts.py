@@ -8,6 +8,7 @@ import click
 
 from l2s_plugin.errors import unknown_name
 
+NO_POLISHER = "none"  # the word for a search in which nothing is polished
 LEARNED = ("l2s", "l2s-greedy", "l2s-fast")  # the selectors that follow a policy
 
 
@@ -20,17 +21,19 @@ class MethodName(click.Choice):  # type: ignore[type-arg, unused-ignore]
         return value
 
 
-def check_parts(selector: str | None, neighbourhood: str | None, rule: str | None) -> None:
+def check_parts(selector: str | None, neighbourhood: str | None, rule: str | None, polisher: str | None = None) -> None:
     """Refuse names that nobody offers, and policies that cannot be read; imports none of the parts."""
     from l2s_plugin.registry import default_registry
     from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, SelectorSpec
 
-    parts = ((SelectorSpec, selector), (NeighbourhoodSpec, neighbourhood), (DispatchingRuleSpec, rule))
-    for kind, value in parts:
-        if value is not None:
-            default_registry().spec(kind, value.partition(":")[0])
-    name, colon, policy = (selector or "").partition(":")
-    if colon and name in LEARNED:
-        from l2s_plugin.policy.library import find_policy
+    selectors = [name for name in (selector, None if polisher == NO_POLISHER else polisher) if name is not None]
+    for kind, names in ((SelectorSpec, selectors), (NeighbourhoodSpec, [neighbourhood]), (DispatchingRuleSpec, [rule])):
+        for name in names:
+            if name is not None:
+                default_registry().spec(kind, name.partition(":")[0])
+    for value in selectors:
+        name, colon, policy = value.partition(":")
+        if colon and name in LEARNED:
+            from l2s_plugin.policy.library import find_policy
 
-        find_policy(policy)
+            find_policy(policy)

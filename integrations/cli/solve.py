@@ -128,7 +128,7 @@ def solve(ctx: click.Context, **options: Any) -> None:
     request = Request(**options)
     check_request(ctx, request)
     stop = request.stop()
-    check_parts(request.selector_and_policy, request.neighbourhood, request.init)
+    check_parts(request.selector_and_policy, request.neighbourhood, request.init, request.polisher)
     problems = load_problems(request.instances, request.warm_start)
     plans = plan(request, problems, inputs=[config_file(ctx)])
 

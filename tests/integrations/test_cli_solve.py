@@ -281,6 +281,7 @@ def test_a_wrong_warm_start_is_bad_input(tmp_path: Path) -> None:
         ),
         (["--method", "local-search", "--polisher", "l2s-fast"], "--polisher does not go with --method local-search"),
         (["--method", "tabu", "--polisher", "l2s-fats"], "unknown selector 'l2s-fats'"),
+        (["--method", "tabu", "--polisher", "l2s-fast:no-such-policy"], "no-such-policy"),
         (["--output", "-", "--json"], "--output - and --json both want standard output"),
         (["--output", "-", "--history", "-"], "--output - and --history - both want standard output"),
         (["--output", "a.svg", "--gantt", "./a.svg"], "--output and --gantt name the same file"),
