@@ -6,6 +6,7 @@ environment is kept in `.venv-job-shop-lib`, and made anew when what is to be in
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -20,7 +21,7 @@ import l2s_plugin as l2s
 from integrations.job_shop_lib import export_instance
 from l2s_plugin.errors import MissingExtraError
 
-# the environment is made once: keep these tests in one process
+# the environment is made once: in one process these tests need not wait for each other
 pytestmark = pytest.mark.xdist_group("job_shop_lib")
 
 ROOT = Path(__file__).parents[2]
@@ -32,14 +33,16 @@ CHECKS = Path(__file__).with_name("job_shop_lib_checks.py")
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Make the environment, unless it is there already."""
+    """Make the environment, unless it is there already, or on its way in another process."""
     recipe = (ROOT / "pyproject.toml").read_bytes() + (ROOT / "constraints.txt").read_bytes()
     made_from = hashlib.sha256(recipe + sys.version.encode()).hexdigest()
     stamp = ENVIRONMENT / "made-from"
-    if not stamp.exists() or stamp.read_text() != made_from:
-        venv.create(ENVIRONMENT, clear=True, with_pip=True)
-        install(tmp_path_factory.mktemp("source"))
-        stamp.write_text(made_from)
+    with ENVIRONMENT.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not stamp.exists() or stamp.read_text() != made_from:
+            venv.create(ENVIRONMENT, clear=True, with_pip=True)
+            install(tmp_path_factory.mktemp("source"))
+            stamp.write_text(made_from)
 
 
 def install(folder: Path) -> None:
