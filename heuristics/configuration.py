@@ -88,11 +88,11 @@ def checked(given: Configuration | Method, stop: Stop | None) -> Configuration:
             raise L2SError(f"method {_text(configuration.method)} has no use for {name}")
     for name, kind in (
         ("selector", SelectorSpec),
+        ("polisher", SelectorSpec),
         ("neighbourhood", NeighbourhoodSpec),
         ("initial", DispatchingRuleSpec),
     ):
-        if isinstance(arguments.get(name), str):
-            default_registry().spec(kind, arguments[name].partition(":")[0])
+        default_registry().check(kind, arguments.get(name))
     policy = configuration.policy
     if isinstance(policy, str) and not (os.sep in policy or "." in policy or Path(policy).exists()):
         default_registry().spec(PolicySpec, policy)  # a file may be there for the workers alone

@@ -21,7 +21,7 @@ from heuristics.stream import stream
 from heuristics.tabu import tabu_memory
 from heuristics.trajectory import check_seed, first_order
 from l2s_plugin.errors import L2SError
-from l2s_plugin.instance import Instance
+from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import SelectorSpec
@@ -94,17 +94,15 @@ def cooperate(
     exchange
         Seconds between two exchanges, if the limit is not in steps.
     """
-    if not isinstance(instance, Instance):
-        raise L2SError(f"expected an Instance, such as l2s.load('ta01'), got {instance!r}")
+    check_instance(instance)
     stop, seed = ending(stop), check_seed(seed)
     for number in (workers, population, patience):
         if not hasattr(number, "__index__"):
             raise L2SError(f"workers, population and patience must be whole numbers, got {number!r}")
     if workers < 1 or population < 2 or patience < 1 or not exchange > 0:
         raise L2SError("workers and patience must be 1 or more, population 2 or more, exchange positive")
-    for name in (selector, polisher):
-        if isinstance(name, str):
-            default_registry().spec(SelectorSpec, name.partition(":")[0])
+    for part in (selector, polisher):
+        default_registry().check(SelectorSpec, part)
     first = [_member(instance, first_order(instance, initial, seed + k, None)) for k in range(workers)]
     with _open(executor, workers) as pool:
         plan = Plan(instance, selector, polisher, neighbourhood, population, patience, gear)

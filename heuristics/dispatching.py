@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError
-from l2s_plugin.instance import Instance
+from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import DispatchingRuleSpec
@@ -58,6 +58,7 @@ def dispatch(instance: Instance, rule: Any = "fdd/mwkr", seed: int = 0, registry
     PluginError
         When the rule fails or returns anything but a correct schedule of `instance`.
     """
+    check_instance(instance)
     registry = registry or default_registry()
     build = registry.create(DispatchingRuleSpec, rule)
     who = _describe(rule, registry)

@@ -94,8 +94,7 @@ def settle(
     stop: Stop | None = None,
 ) -> list[Island]:
     """One island per worker; the parameters are those of `solve`."""
-    if isinstance(polisher, str):
-        (registry or default_registry()).spec(SelectorSpec, polisher.partition(":")[0])
+    (registry or default_registry()).check(SelectorSpec, polisher)
     if workers < 1 or population < 2 or patience < 1:
         raise L2SError("workers and patience must be 1 or more, population 2 or more")
     islands: list[Island] = []

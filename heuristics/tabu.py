@@ -9,7 +9,7 @@ from heuristics.monitor import Listener
 from heuristics.result import Result
 from heuristics.trajectory import follow
 from l2s_plugin.errors import L2SError
-from l2s_plugin.instance import Instance
+from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Condition, Stop
@@ -26,6 +26,7 @@ def default_tenure(instance: Instance) -> tuple[int, int]:
 
 def tabu_memory(instance: Instance, tenure: tuple[int, int] | None) -> Memory:
     """The memory of a tabu search over one instance."""
+    check_instance(instance)
     low, high = tenure or default_tenure(instance)
     if not 1 <= low <= high:
         raise L2SError(f"tenure must be (low, high) with 1 <= low <= high, got {(low, high)}")

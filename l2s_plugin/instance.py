@@ -169,6 +169,12 @@ class Instance:
         return f"Instance({self.name}: {self.n_jobs} jobs, {self.n_machines} machines, {self.n_operations} operations)"
 
 
+def check_instance(value: Any) -> None:
+    """Refuse what is no instance, such as the name of one."""
+    if not isinstance(value, Instance):
+        raise InstanceError(f"expected an Instance, such as l2s.load('ta01'), got {value!r}")
+
+
 def _frozen_int32(values: ArrayLike, name: str) -> IntArray:
     """A read-only int32 copy that refuses to lose information."""
     array = np.asarray(values)

@@ -176,6 +176,11 @@ class Registry:
             raise PluginError(f"{kind.kind} {name!r} is claimed by {claims}; switch one off with {DISABLE_VARIABLE}")
         return owners[0][1]
 
+    def check(self, kind: type[Spec], value: Any) -> None:
+        """Refuse a text that `create` could not find, before anything is imported; whatever else it takes passes."""
+        if isinstance(value, str):
+            self.spec(kind, value.partition(":")[0])
+
     def load(self, kind: type[Spec], name: str) -> Any:
         """Import what is behind a name."""
         spec = self.spec(kind, name)

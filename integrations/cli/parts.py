@@ -29,8 +29,7 @@ def check_parts(selector: str | None, neighbourhood: str | None, rule: str | Non
     selectors = [name for name in (selector, None if polisher == NO_POLISHER else polisher) if name is not None]
     for kind, names in ((SelectorSpec, selectors), (NeighbourhoodSpec, [neighbourhood]), (DispatchingRuleSpec, [rule])):
         for name in names:
-            if name is not None:
-                default_registry().spec(kind, name.partition(":")[0])
+            default_registry().check(kind, name)
     for value in selectors:
         name, colon, policy = value.partition(":")
         if colon and name in LEARNED:

@@ -14,7 +14,7 @@ from integrations.cp_sat.incumbent import Incumbent
 from integrations.cp_sat.model import JobShopModel
 from integrations.cp_sat.options import Log, WarmStart, check_limits, check_log, check_warm_start, check_workers
 from l2s_plugin.errors import L2SError
-from l2s_plugin.instance import Instance
+from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.stop import Condition, Stop
 
@@ -62,6 +62,7 @@ def solve(
         Called with an `Improvement` whenever a better schedule is found.
     """
     backend.load()
+    check_instance(instance)
     limits, seed, workers = check_limits(time_limit, stop), check_seed(seed), check_workers(workers)
     if limits.steps is not None or limits.no_improvement is not None:
         raise L2SError("CP-SAT takes no steps; limit its seconds")

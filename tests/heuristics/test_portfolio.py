@@ -127,6 +127,7 @@ def test_a_configuration_has_a_stop_of_its_own_or_that_of_the_portfolio(pool):
         ("taboo", "unknown method 'taboo'; did you mean tabu"),
         ("no.such.module:search", "No module named 'no'"),
         (Configuration("tabu", selector="greedi"), "unknown selector 'greedi'"),
+        (Configuration("solve", options={"polisher": "l2s-fst"}), "unknown selector 'l2s-fst'"),
         (Configuration("tabu", neighbourhood="n55"), "unknown neighbourhood 'n55'"),
         (Configuration("tabu", initial="sptt"), "unknown dispatching rule 'sptt'; did you mean spt"),
         (Configuration("local-search", policy="l2s-fsat"), "unknown policy 'l2s-fsat'"),

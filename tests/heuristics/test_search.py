@@ -293,3 +293,11 @@ def test_an_instance_without_moves_ends_at_once():
         for host in (local_search, tabu_search, solve):
             result = host(instance, stop=steps(1000))
             assert result.status == "OPTIMAL"
+
+
+@pytest.mark.parametrize("host", [local_search, tabu_search, solve])
+def test_the_name_of_an_instance_in_its_place_is_one_clear_line(host):
+    with pytest.raises(L2SError, match=r"expected an Instance, such as l2s.load\('ta01'\), got 'ft06'"):
+        host("ft06", stop=steps(1))
+    with pytest.raises(L2SError, match="expected an Instance"):
+        dispatch("ft06")
