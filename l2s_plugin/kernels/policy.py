@@ -221,11 +221,23 @@ def _attend(state, message, bias, out, heads, work):
             at += 2 * heads
             to = message[x, at + heads]
             f = sigmoid(_leaky(message[machine, at] + to) - _leaky(message[x, at] + to))
-            for j in range(h * width, (h + 1) * width):
-                a, b = message[x, j], message[x, p + j]
-                a += g * (message[job, j] - a) + bias[0, j]
-                b += f * (message[machine, p + j] - b) + bias[1, j]
-                out[x, j] = _HALF * (elu(a) + elu(b))
+            one, two = slice(h * width, (h + 1) * width), slice(p + h * width, p + (h + 1) * width)
+            _mix(
+                g, message[x, one], message[job, one], bias[0, one],
+                f, message[x, two], message[machine, two], bias[1, one], out[x, one],
+            )  # fmt: skip
+
+
+@float_kernel
+def _mix(g, own_job, job, job_bias, f, own_machine, machine, machine_bias, out):
+    """Mean of two mixtures of a node's own message and that of a predecessor, each after ELU.
+
+    Over rows of their own: with indices that might be negative, for all the compiler knows, nothing is vectorised.
+    """
+    for j in range(out.shape[0]):
+        a = own_job[j] + g * (job[j] - own_job[j]) + job_bias[j]
+        b = own_machine[j] + f * (machine[j] - own_machine[j]) + machine_bias[j]
+        out[j] = _HALF * (elu(a) + elu(b))
 
 
 @float_kernel
