@@ -22,10 +22,11 @@ from heuristics.training.warm_up import tune_hints
 from l2s_plugin.devices import check_device
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.policy.checkpoint import save_policy
 from l2s_plugin.policy.graph import GraphBatch
 from l2s_plugin.policy.moves import MoveBatch
-from l2s_plugin.policy.trainable import TrainableNetwork, frozen_statistics, new_network
+from l2s_plugin.policy.trainable import frozen_statistics, new_network
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip
@@ -49,7 +50,6 @@ def train(
     resume: bool = False,
     device: str = "cpu",
     threads: int | None = None,
-    compile_network: bool = False,
     command: str | None = None,
     listener: Listener | None = None,
     progress: Progress | None = None,
@@ -69,9 +69,6 @@ def train(
         `"cpu"`, `"cuda"`, ...
     threads
         For torch and validation; torch's default when None.
-    compile_network
-        Let torch generate code for the network; needs a C++ compiler (on the CPU) and a minute, and saves up to a
-        quarter of the time. Other roundings, so other numbers: a run should stay with what it began with.
     command
         What the run was begun with, for the training record of its policy.
     listener
@@ -84,12 +81,12 @@ def train(
     device = own_device(device)
     check_device(device)
     with process_group(device) as (rank, processes):
+        if rank == 0:
+            announce_compilation()
         if config.batch_size % processes and config.algorithm not in WHOLE_SEARCHES:
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)
         trainer.progress = progress if rank == 0 else None
-        if compile_network and isinstance(trainer.network, TrainableNetwork):
-            trainer.network.compile_layers()
         if resume:
             trainer.resume()
         else:
@@ -314,10 +311,7 @@ class Trainer:
         self.optimiser.zero_grad()
         loss.backward()
         if self.processes > 1:
-            for parameter in self.parameters:
-                assert parameter.grad is not None
-                distributed.all_reduce(parameter.grad)
-                parameter.grad.div_(self.processes)
+            self._average([parameter.grad for parameter in self.parameters if parameter.grad is not None])
         norm = nn.utils.clip_grad_norm_(self.parameters, self.config.largest_gradient or torch.inf)
         if not torch.isfinite(norm):
             raise self._failure("gradient")
@@ -333,10 +327,15 @@ class Trainer:
     def _average_statistics(self) -> None:
         """Processes normalise by their own nodes; what they gathered is averaged once per batch."""
         if self.processes > 1:
-            for buffer in self.network.buffers():
-                if buffer.is_floating_point():
-                    distributed.all_reduce(buffer)
-                    buffer /= self.processes
+            self._average([buffer for buffer in self.network.buffers() if buffer.is_floating_point()])
+
+    def _average(self, tensors: list[Tensor]) -> None:
+        """Replace each by its mean over the processes: all in one message, many small ones take longer."""
+        flat = torch.cat([tensor.flatten() for tensor in tensors])
+        distributed.all_reduce(flat)
+        parts = flat.div_(self.processes).split([tensor.numel() for tensor in tensors])
+        for tensor, part in zip(tensors, parts, strict=True):
+            tensor.copy_(part.view_as(tensor))
 
     def _averaged(self, figures: dict[str, float]) -> dict[str, float]:
         if self.processes == 1:
@@ -355,6 +354,7 @@ class Trainer:
             self.state.best = {"batch": batch, "validation": gap}
             curve = [[row["batch"], row["validation"]] for row in self.folder.metrics() if "validation" in row]
             record = {"training": self.config.to_dict(), "seconds": round(seconds), **self.state.best}
+            record["processes"] = self.processes
             record["curve"] = [*curve, [batch, gap]]
             if self.state.command is not None:
                 record["command"] = self.state.command

@@ -42,7 +42,6 @@ _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed"
 @click.option("--host", metavar="NAME", help="Whose moves are learned: local-search or tabu.")
 @click.option("--device", default="cpu", show_default=True, help="Where the network is trained: cpu, cuda, ...")
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads of torch and of validation.")
-@click.option("--compile", "compile_network", is_flag=True, help="Generate code for the network (torch.compile).")
 @click.option("--tensorboard", is_flag=True, help="Also write the figures for TensorBoard, into DIR/tensorboard.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object about the run and nothing else.")
 @click.pass_context
@@ -55,7 +54,6 @@ def train(
     resume: Path | None,
     device: str,
     threads: int | None,
-    compile_network: bool,
     tensorboard: bool,
     as_json: bool,
     **options: Any,
@@ -83,7 +81,7 @@ def train(
     config = config.with_changes(changes | ({"sizes": sizes} if sizes is not None else {}))
     folder = resume or output
     assert folder is not None
-    how = {"resume": resume is not None, "device": device, "threads": threads, "compile_network": compile_network}
+    how = {"resume": resume is not None, "device": device, "threads": threads}
     how["command"] = _command(ctx)
     _run(config, folder, how, tensorboard, as_json)
 
@@ -206,19 +204,20 @@ class TrainingDisplay:
 
     def show(self, figures: dict[str, Any]) -> None:
         batch, seconds = figures["batch"], figures["seconds"]
-        if self._first is None:
-            self._first = (batch - 1, 0.0 if batch == 1 else seconds)
+        first = self._first is None
+        if self._first is None:  # of a run that goes on, it is not known how long this batch took
+            self._first = (0, 0.0) if batch == 1 else (batch, seconds)
         done = batch - self._first[0]
-        left = (seconds - self._first[1]) / done * (self._batches - batch) if seconds > self._first[1] else 0.0
         text = f"batch {batch}/{self._batches}, {figures['size']}: improved by {figures['improvement']:.2f} %"
         text += "".join(f", {name} {figures[name]:.2f}" for name in ("entropy", "spread", "slope") if name in figures)
         self._latest = f"; {text}"
-        text += f", {_duration(left)} left"
+        if done:
+            text += f", {_duration((seconds - self._first[1]) / done * (self._batches - batch))} left"
         if "validation" in figures:
             text += f", validation {figures['validation']:.3f} %"
         if self._live:
             self._line(text, "\n" if "validation" in figures else "")
-        elif "validation" in figures or batch == self._first[0] + 1:
+        elif "validation" in figures or first:
             self._stream.write(text + "\n")
         self._stream.flush()
 

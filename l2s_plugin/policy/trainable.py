@@ -1,7 +1,8 @@
 """The policy network in the form that is trained: the parameters of the reference, computed without torch_geometric.
 
-The same gathers as in `l2s_plugin.policy.fused`, on unfolded weights and with gradients. A batch is normalised by the
-statistics of all its nodes, as in the authors' code, and the running statistics are gathered on the way.
+On a CPU by `l2s_plugin.policy.compiled_layers`. Elsewhere by torch, with the gathers of `l2s_plugin.policy.fused` on
+unfolded weights. A batch is normalised by the statistics of all its nodes, as in the authors' code, and the running
+statistics are gathered on the way.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import torch  # isort: skip  (the line above says which extra is missing)
 from torch import Tensor, nn  # isort: skip
 from torch.nn import functional as F  # isort: skip  # noqa: N812
 
+from l2s_plugin.policy.compiled_layers import Nodes, Workspace, embed_context, embed_topology
+
 _SLOPE = 0.2  # of the leaky rectifier in graph attention
 
 
@@ -28,16 +31,7 @@ class TrainableNetwork(PolicyNetwork):
 
     def __init__(self, config: PolicyConfig) -> None:
         super().__init__(config)
-        self._topological: Any = _topological
-        self._context: Any = _context
-
-    def compile_layers(self) -> None:
-        """Let torch generate code for the layers, where it can: up to a quarter off a step, after a minute's work.
-
-        Scores and gradients then differ in the last digits.
-        """
-        self._topological = torch.compile(_topological)
-        self._context = torch.compile(_context)
+        self._workspace = Workspace()
 
     def forward(self, batch: GraphBatch) -> Tensor:
         """Score of every candidate move (M)."""
@@ -45,34 +39,42 @@ class TrainableNetwork(PolicyNetwork):
 
     def scores_and_embedding(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
         """Score of every candidate move (M), and h_G (G, p or 2p) of the graphs."""
+        weight = self._weight
+        compiled = self.training and weight.device.type == "cpu" and weight.dtype == torch.float32
+        parts = self._embed_compiled(batch) if compiled else self._embed(batch)
+        candidates, graphs = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
+        graph = self._index(batch.move_graph).repeat(2)
+        latent = self.action(torch.cat((candidates, graphs.index_select(0, graph)), dim=1))
+        scores = (latent[: len(batch.u)] * latent[len(batch.u) :]).sum(dim=1)
+        if self.hint_weight is not None:
+            scores = scores + torch.as_tensor(batch.hints).to(scores) @ self.hint_weight
+        return scores, graphs
+
+    def _embed_compiled(self, batch: GraphBatch) -> Iterator[tuple[Tensor, Tensor]]:
+        """What each module gives for the nodes u, then v, of the moves (2M, p), and for the graphs (G, p)."""
+        nodes = Nodes.of(batch, self._workspace)
+        if self.tpm is not None:
+            yield embed_topology(self.tpm, nodes, self.config.aggregation == "mean")
+        if self.cam is not None:
+            yield embed_context(self.cam, nodes)
+
+    def _embed(self, batch: GraphBatch) -> Iterator[tuple[Tensor, Tensor]]:
+        """The same in torch, on any device."""
         arcs = Arcs.of(batch, self._weight.device)
+        rows = torch.cat((self._index(batch.u), self._index(batch.v)))
         x = torch.as_tensor(batch.features).to(self._weight)
-        nodes = []
         if self.tpm is not None:
             shares = arcs.shares(self.config.aggregation == "mean", x.dtype)
             hidden, total = x, x.new_zeros(())
             for layer in self.tpm.layers:
-                hidden = self._topological(layer, hidden, arcs, shares)
+                hidden = _topological(layer, hidden, arcs, shares)
                 total = total + hidden
-            nodes.append(total)
+            yield total.index_select(0, rows), arcs.mean(total)
         if self.cam is not None:
             hidden = x
             for layer in self.cam.layers:
-                hidden = self._context(layer, hidden, arcs)
-            nodes.append(hidden)
-        embedding = torch.cat(nodes, dim=1)
-        graphs = arcs.mean(embedding)
-        return self._scores(batch, embedding, graphs), graphs
-
-    def _scores(self, batch: GraphBatch, nodes: Tensor, graphs: Tensor) -> Tensor:
-        """Only the operations of candidate moves pass the action network."""
-        u, v, graph = (self._index(values) for values in (batch.u, batch.v, batch.move_graph))
-        rows = torch.cat((u, v))
-        latent = self.action(torch.cat((nodes.index_select(0, rows), graphs.index_select(0, graph.repeat(2))), dim=1))
-        scores = (latent[: len(u)] * latent[len(u) :]).sum(dim=1)
-        if self.hint_weight is not None:
-            scores = scores + torch.as_tensor(batch.hints).to(scores) @ self.hint_weight
-        return scores
+                hidden = _context(layer, hidden, arcs)
+            yield hidden.index_select(0, rows), arcs.mean(hidden)
 
 
 @dataclass(frozen=True)

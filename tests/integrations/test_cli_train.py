@@ -218,3 +218,14 @@ def test_time_left_is_shown_on_a_terminal() -> None:
         display.show({"batch": batch, "size": "4x4", "improvement": 3.0, "entropy": 1.0, "seconds": 60.0 * batch})
     assert "98 min left" not in stream.getvalue().split("\r")[1]
     assert "1 h 38 min left" in stream.getvalue().split("\r")[2]
+
+
+def test_time_left_of_a_run_that_goes_on_counts_its_own_batches_alone() -> None:
+    stream = io.StringIO()
+    display = TrainingDisplay(stream, 100)
+    for batch in (51, 52):
+        figures = {"batch": batch, "size": "4x4", "improvement": 3.0, "seconds": 60.0 * batch, "validation": 9.0}
+        display.show(figures)
+    first, second = stream.getvalue().splitlines()
+    assert "left" not in first
+    assert "48 min left" in second
