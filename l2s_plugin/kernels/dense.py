@@ -20,6 +20,7 @@ _FAST = {"reassoc", "contract", "nsz", "arcp"}
 _ROW_BLOCK = 64  # rows added up in one go: two-level sums keep float32 exact enough over many rows
 
 _ZERO, _HALF, _ONE, _TWO = (np.float32(value) for value in (0.0, 0.5, 1.0, 2.0))
+SLOPE = np.float32(0.2)  # of the leaky rectifier in graph attention
 
 
 def float_kernel(function: Function) -> Function:
@@ -61,6 +62,12 @@ def exp(x):
 def elu(x):
     """x where positive, else e^x - 1."""
     return x if x > _ZERO else exp(min(x, _ZERO)) - _ONE
+
+
+@float_kernel
+def leaky(x):
+    """x where positive, else `SLOPE` x."""
+    return max(x, SLOPE * x)
 
 
 @float_kernel

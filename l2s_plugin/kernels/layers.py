@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.dense import elu, exp, float_kernel, sigmoid
+from l2s_plugin.kernels.dense import SLOPE, elu, exp, float_kernel, leaky, sigmoid
 
 _ZERO, _HALF, _ONE = (np.float32(value) for value in (0.0, 0.5, 1.0))
-_SLOPE = np.float32(0.2)  # of the leaky rectifier in graph attention
 
 
 class Links(NamedTuple):
@@ -171,14 +170,9 @@ def aggregate_back(links, mean, x, line, gradient, out, sums):
                 total[j] += out[i, j]
 
 
-@float_kernel
-def _leaky(x):
-    return max(x, _SLOPE * x)
-
-
 @kernel
 def _leaky_slope(x):
-    return _ONE if x > _ZERO else _SLOPE
+    return _ONE if x > _ZERO else SLOPE
 
 
 @float_kernel
@@ -241,7 +235,7 @@ def _add(factor, a, total):
 def _gate(logits, pred, x, side, h):
     """Attention to the predecessor instead of the node itself: the softmax of two is a sigmoid of their difference."""
     to = logits[x, side + 1, h]
-    return sigmoid(_leaky(logits[pred, side, h] + to) - _leaky(logits[x, side, h] + to))
+    return sigmoid(leaky(logits[pred, side, h] + to) - leaky(logits[x, side, h] + to))
 
 
 @float_kernel
@@ -250,13 +244,13 @@ def _share_attention_of_end(g, links, logits, shares):
     end = links.offset[g + 1] - 1
     for h in range(logits.shape[2]):
         to = logits[end, 1, h]
-        own = _leaky(logits[end, 0, h] + to)
+        own = leaky(logits[end, 0, h] + to)
         highest = own
         for k in range(links.end_offset[g], links.end_offset[g + 1]):
-            highest = max(highest, _leaky(logits[links.job_end[k], 0, h] + to))
+            highest = max(highest, leaky(logits[links.job_end[k], 0, h] + to))
         total = exp(own - highest)
         for k in range(links.end_offset[g], links.end_offset[g + 1]):
-            shares[k, h] = exp(_leaky(logits[links.job_end[k], 0, h] + to) - highest)
+            shares[k, h] = exp(leaky(logits[links.job_end[k], 0, h] + to) - highest)
             total += shares[k, h]
         for k in range(links.end_offset[g], links.end_offset[g + 1]):
             shares[k, h] /= total

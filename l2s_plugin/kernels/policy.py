@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.dense import elu, exp, float_kernel, mean_rows, sigmoid, standardise_rows, tanh
+from l2s_plugin.kernels.dense import elu, exp, float_kernel, leaky, mean_rows, sigmoid, standardise_rows, tanh
 from l2s_plugin.kernels.matmul import add_product, product
 
 HEADER = 16
@@ -21,7 +21,6 @@ GATHER_ROWS = 64
 _WIDTH, _LAYERS, _HEADS, _TPM, _CAM, _MEAN, _BATCH, _ACTION, _ACTION_LAYERS, _SCALED, _CAM_COLUMNS = range(11)
 HINTS = 11  # where the weights of the hints are, for those who call `score_pairs`; see `l2s_plugin.kernels.hints`
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
-_SLOPE = np.float32(0.2)  # of the leaky rectifier in graph attention
 
 
 @numba.njit(inline="always")  # without counting references, arrays cannot be returned
@@ -194,11 +193,6 @@ def _rectify(x, line):
 
 
 @float_kernel
-def _leaky(x):
-    return max(x, _SLOPE * x)
-
-
-@float_kernel
 def _attend(state, message, bias, out, heads, work):
     """Mean of the two graph attention layers, each after ELU (eq. 4-6).
 
@@ -217,10 +211,10 @@ def _attend(state, message, bias, out, heads, work):
         for h in range(heads):
             at = 2 * p + h
             to = message[x, at + heads]
-            g = sigmoid(_leaky(message[job, at] + to) - _leaky(message[x, at] + to))
+            g = sigmoid(leaky(message[job, at] + to) - leaky(message[x, at] + to))
             at += 2 * heads
             to = message[x, at + heads]
-            f = sigmoid(_leaky(message[machine, at] + to) - _leaky(message[x, at] + to))
+            f = sigmoid(leaky(message[machine, at] + to) - leaky(message[x, at] + to))
             one, two = slice(h * width, (h + 1) * width), slice(p + h * width, p + (h + 1) * width)
             _mix(
                 g, message[x, one], message[job, one], bias[0, one],
@@ -249,15 +243,15 @@ def _attend_end(state, message, heads, work):
     for h in range(heads):
         source = 2 * p + h
         to = message[end, source + heads]
-        highest = _leaky(message[end, source] + to)
+        highest = leaky(message[end, source] + to)
         for x in state.job_last:
-            highest = max(highest, _leaky(message[x, source] + to))
-        share = exp(_leaky(message[end, source] + to) - highest)
+            highest = max(highest, leaky(message[x, source] + to))
+        share = exp(leaky(message[end, source] + to) - highest)
         total = share
         for j in range(h * width, (h + 1) * width):
             work[0, j] = share * message[end, j]
         for x in state.job_last:
-            share = exp(_leaky(message[x, source] + to) - highest)
+            share = exp(leaky(message[x, source] + to) - highest)
             total += share
             for j in range(h * width, (h + 1) * width):
                 work[0, j] += share * message[x, j]
