@@ -1,8 +1,8 @@
 """A learned selector in a tabu search, beside rules written by hand: only the name of the selector differs.
 
-    python examples/learned_selector.py [INSTANCE] [STEPS] [POLICY]
+    python examples/learned_selector.py [INSTANCE] [STEPS] [SELECTOR]
 
-POLICY is the name of an installed policy or a file; `l2s` comes with this package.
+SELECTOR is `l2s`, which follows the policy that comes with this package, or `l2s:` and the name of another or a file.
 """
 
 import sys
@@ -11,11 +11,11 @@ import l2s_plugin as l2s
 from heuristics import tabu_search
 
 
-def main(name: str = "la16", steps: str = "1000", policy: str = "l2s") -> None:
+def main(name: str = "la16", steps: str = "1000", learned: str = "l2s") -> None:
     instance = l2s.load(name)
-    for selector in ("estimate", "random", f"l2s:{policy}"):
+    for selector in ("estimate", "random", learned):
         result = tabu_search(instance, selector, neighbourhood="n5", stop=l2s.stop.steps(int(steps)), seed=1)
-        print(f"{result.selector:16} makespan {result.makespan} after {result.steps} steps, {result.gear} gear")
+        print(f"{result.selector:19} makespan {result.makespan} after {result.steps} steps, {result.gear} gear")
 
 
 if __name__ == "__main__":

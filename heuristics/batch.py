@@ -17,14 +17,13 @@ from heuristics.local import RECENT, local_memory
 from heuristics.memory import Memory
 from heuristics.monitor import Monitor, Pace
 from heuristics.result import Result
-from heuristics.search import PYTHON, Search
+from heuristics.search import PYTHON, Search, selector_for
 from heuristics.tabu import tabu_memory
 from heuristics.trajectory import SearchError, check_seed, first_order
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
-from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.specs import SelectorSpec
 from l2s_plugin.stop import Condition, Stop, ending
 
 Initial = str | Schedule | Result
@@ -60,7 +59,7 @@ def local_search_batch(
     selector, neighbourhood, forbid_undo, recent
         See `local_search`.
     """
-    selector = (registry or default_registry()).create(SelectorSpec, selector)
+    selector = selector_for("local-search", selector, registry)
     memories = [local_memory(selector, forbid_undo, recent)] * len(instances)
     return _follow("local-search", instances, selector, neighbourhood, memories, stop, seeds, initial, registry)
 
@@ -77,7 +76,7 @@ def tabu_search_batch(
     registry: Registry | None = None,
 ) -> list[Result]:
     """Run a `tabu_search` on each of the instances, all in step; see `local_search_batch`."""
-    selector = (registry or default_registry()).create(SelectorSpec, selector)
+    selector = selector_for("tabu", selector, registry)
     memories = [tabu_memory(instance, tenure) for instance in instances]
     return _follow("tabu", instances, selector, neighbourhood, memories, stop, seeds, initial, registry)
 

@@ -7,12 +7,12 @@ from typing import Any
 from heuristics.memory import Memory
 from heuristics.monitor import Listener
 from heuristics.result import Result
+from heuristics.search import selector_for
 from heuristics.trajectory import follow
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.specs import SelectorSpec
 from l2s_plugin.stop import Condition, Stop
 
 RECENT = 100  # schedules to restart from (paper, appendix D)
@@ -77,7 +77,7 @@ def local_search(
     listener
         Called with an `Improvement` whenever a better schedule is found.
     """
-    selector = (registry or default_registry()).create(SelectorSpec, selector)
+    selector = selector_for("local-search", selector, registry)
     memory = local_memory(selector, forbid_undo, recent, annealing)
     return follow(
         "local-search",

@@ -22,6 +22,8 @@ class Memory:
 
     Parameters
     ----------
+    host
+        Whose memory it is: a learned selector may know a policy that was trained there.
     tenure
         Steps (low, high) that a reversed arc stays forbidden: (0, 0) forbids nothing, (1, 1) the immediate undo.
     aspiration
@@ -35,6 +37,7 @@ class Memory:
         (temperature, cooling per step), or None to accept every selected move.
     """
 
+    host: str = "local-search"
     tenure: tuple[int, int] = (0, 0)
     aspiration: bool = False
     wait: bool = True

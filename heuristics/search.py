@@ -42,6 +42,12 @@ class Selection:
     rules: Rules
 
 
+def selector_for(host: str, selector: Any, registry: Registry | None = None) -> Any:
+    """A selector, by name or itself, as it is in that host: a learned one may follow another policy there."""
+    selector = (registry or default_registry()).create(SelectorSpec, selector)
+    return selector.for_host(host) if hasattr(selector, "for_host") else selector
+
+
 class Search:
     """A trajectory through the schedules of one instance.
 
@@ -79,7 +85,7 @@ class Search:
 
     def prepare(self, selector: Any, gear: str | None = None) -> Selection:
         """A selector, by name or itself, compiled where that can be: a run must not spend its time limit on that."""
-        selector = self._registry.create(SelectorSpec, selector)
+        selector = selector_for(self._memory.host, selector, self._registry)
         gear = _choose_gear(self.neighbourhood, selector, gear)
         if hasattr(selector, "check_neighbourhood"):  # a learned selector may know some of them only
             selector.check_neighbourhood(part_name(self.neighbourhood))

@@ -30,7 +30,7 @@ def tabu_memory(instance: Instance, tenure: tuple[int, int] | None) -> Memory:
     low, high = tenure or default_tenure(instance)
     if not 1 <= low <= high:
         raise L2SError(f"tenure must be (low, high) with 1 <= low <= high, got {(low, high)}")
-    return Memory(tenure=(int(low), int(high)), aspiration=True, wait=False)
+    return Memory("tabu", tenure=(int(low), int(high)), aspiration=True, wait=False)
 
 
 def tabu_search(

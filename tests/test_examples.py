@@ -33,7 +33,7 @@ def makespans(text: str) -> list[int]:
 
 def test_a_learned_selector_runs_beside_the_rules(tmp_path: Path) -> None:
     text = run("learned_selector.py", "la16", "200", folder=tmp_path)
-    assert [line.split()[0] for line in text.splitlines()] == ["estimate", "random", "l2s:l2s"]
+    assert [line.split()[0] for line in text.splitlines()] == ["estimate", "random", "l2s-greedy:l2s-fast"]
     assert text.count("after 200 steps, compiled gear") == 3
     assert min(makespans(text)) >= l2s.load("la16").upper_bound
 

@@ -56,7 +56,7 @@ class Validation:
 
 def selector_of(config: TrainingConfig, weights: Mapping[str, Any]) -> L2SSelector:
     """The policy in training as the selector it is to be: in local search by sampling, as in the paper; in tabu search
-    by the best score, for its memory is all the chance it needs."""
+    by the best score, see `L2SSelector.for_host`."""
     return L2SSelector(Policy("in training", config.policy, weights), sample=config.host == "local-search")
 
 

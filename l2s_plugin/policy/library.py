@@ -18,11 +18,14 @@ NO_POLICY = (
 )
 
 
-def find_policy(name_or_file: str | Path | Policy | None = None, registry: Registry | None = None) -> Policy:
+def find_policy(
+    name_or_file: str | Path | Policy | None = None, registry: Registry | None = None, host: str | None = None
+) -> Policy:
     """The policy of that name, or in that file.
 
     A text is looked up among the installed policies first, then as a file; a `Path` is always a file. Without
-    anything given, the first policy that this project itself ships, or else the only one installed.
+    anything given, the first policy that this project itself ships and has trained in `host`, or else the first that it
+    ships, or else the only one installed.
     """
     if isinstance(name_or_file, Policy):
         return name_or_file
@@ -30,7 +33,7 @@ def find_policy(name_or_file: str | Path | Policy | None = None, registry: Regis
         return load_policy(name_or_file)
     registry = registry or default_registry()
     if name_or_file is None:
-        name_or_file = _default_name(registry)
+        return _default_policy(registry, host)
     try:
         registry.spec(PolicySpec, name_or_file)
     except UnknownNameError as error:
@@ -68,18 +71,21 @@ def installed_policies(registry: Registry | None = None) -> Iterator[tuple[str, 
         yield name, load
 
 
-def _default_name(registry: Registry) -> str:
-    for plugin in registry.plugins:
-        if plugin.distribution == OWN_DISTRIBUTION:
-            for spec in plugin.offers:
-                if spec.kind == PolicySpec.kind:
-                    return spec.name
+def _default_policy(registry: Registry, host: str | None) -> Policy:
+    own = [plugin.offers for plugin in registry.plugins if plugin.distribution == OWN_DISTRIBUTION]
+    shipped = [spec.name for offers in own for spec in offers if spec.kind == PolicySpec.kind]
+    if shipped:
+        policies = (find_policy(name, registry) for name in shipped)
+        first = next(policies)
+        if host in (None, first.host.get("method")):
+            return first
+        return next((policy for policy in policies if policy.host.get("method") == host), first)
     names = sorted({spec.name for spec in registry.specs(PolicySpec)})
     if not names:
         raise PolicyError(NO_POLICY)
     if len(names) > 1:
         raise PolicyError(f"several policies are installed, say which with --policy or 'l2s:NAME': {', '.join(names)}")
-    return names[0]
+    return find_policy(names[0], registry)
 
 
 def describe(name: str, load: Callable[[], Policy]) -> dict[str, Any]:

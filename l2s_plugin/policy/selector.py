@@ -61,7 +61,7 @@ class L2SSelector:
     Parameters
     ----------
     policy
-        A policy, the name of an installed one, or a file; None for the default, see `find_policy`.
+        A policy, the name of an installed one, or a file; None for the default, see `find_policy`, and `for_host`.
     sample
         True: sample from the softmax of the scores, as the paper does. False: take the highest score.
     device
@@ -84,6 +84,8 @@ class L2SSelector:
     ) -> None:
         self.policy = find_policy(policy, registry)
         self.sample = sample
+        self._default = policy is None
+        self._place, self._registry = (device, engine), registry
         self.name = f"{'l2s' if sample else 'l2s-greedy'}:{self.policy.name}"
         self._scorer: _GraphScorer | MoveScorer
         if isinstance(self.policy.config, MovePolicyConfig):
@@ -91,6 +93,18 @@ class L2SSelector:
         else:
             self._scorer = _GraphScorer(self.policy.config, self.policy.weights, device, engine)
         self.compiled = self._scorer.selector(self.name, sample)
+
+    def for_host(self, host: str) -> L2SSelector:
+        """What to select by in that host: where no policy was named, by the default one that was trained there.
+
+        In a tabu search that one takes the highest score, as it did in training: the memory is all the chance it needs.
+        """
+        if not self._default or self.policy.host.get("method") == host:
+            return self
+        policy = find_policy(None, self._registry, host)
+        if policy.name == self.policy.name:
+            return self
+        return L2SSelector(policy, self.sample and host != "tabu", *self._place, self._registry)
 
     def check_neighbourhood(self, neighbourhood: str) -> None:
         """Raise when the policy does not know these moves; hosts ask before they start."""
@@ -134,7 +148,7 @@ class _GraphScorer:
 
 
 def create(policy: str | None = None) -> L2SSelector:
-    """The selector `l2s`, or `l2s:NAME_OR_FILE`: samples, as in the paper."""
+    """The selector `l2s`, or `l2s:NAME_OR_FILE`: samples, as in the paper; alone, as `for_host` says."""
     return L2SSelector(policy)
 
 

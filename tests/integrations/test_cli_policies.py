@@ -122,10 +122,11 @@ def test_listing_without_policies(monkeypatch):
     assert "No policy is installed" in run.stdout
 
 
-def test_a_learned_selector_alone_means_the_policy_this_project_ships(installed, without):
-    words = ("solve", "ft06", "--selector", "l2s", "--max-steps", "5", "--json")
-    assert json.loads(without(*words).stdout)["selector"] == "l2s:l2s"
-    assert json.loads(installed(*words).stdout)["selector"] == "l2s:l2s"
+@pytest.mark.parametrize(("method", "selector"), [("tabu", "l2s-greedy:l2s-fast"), ("local-search", "l2s:l2s")])
+def test_a_learned_selector_alone_means_the_policy_this_project_ships(installed, without, method, selector):
+    words = ("solve", "ft06", "--method", method, "--selector", "l2s", "--max-steps", "5", "--json")
+    assert json.loads(without(*words).stdout)["selector"] == selector
+    assert json.loads(installed(*words).stdout)["selector"] == selector
 
 
 def test_listing_imports_no_torch(site, file):
