@@ -23,27 +23,43 @@ FIRST_SEED = 3_000_000_000  # training batches take their instances from below
 
 
 class Validation:
-    """The same searches every time: instances, first schedules and random numbers are fixed."""
+    """The same searches every time: instances, first schedules and random numbers are fixed.
 
-    def __init__(self, config: TrainingConfig, threads: int = 1) -> None:
+    Parameters
+    ----------
+    config
+        Size, number and steps of the searches, and the host.
+    threads
+        Searches at once.
+    first
+        Number of the first instance: beyond those of a training run, none had a say in what it kept.
+    """
+
+    def __init__(self, config: TrainingConfig, threads: int = 1, first: int = 0) -> None:
         size = parse_size(config.validation_size or config.sizes[0])
         self._config = config
         self._threads = threads
-        self._instances = [size.instance(FIRST_SEED + k) for k in range(config.validation_instances)]
+        self._first = first
+        self._instances = [size.instance(FIRST_SEED + first + k) for k in range(config.validation_instances)]
         self._bounds = [lower_bound(instance) for instance in self._instances]
         self._starts = starts(config, self._instances)
         self._neighbourhoods = config.neighbourhood.split(",")
 
     def gap_of(self, selector: Any) -> float:
         """Mean percentage above the lower bound that searches with this selector reach."""
+        return float(np.mean(self.gaps_of(selector)))
+
+    def gaps_of(self, selector: Any) -> list[float]:
+        """The same of every instance."""
         with ThreadPoolExecutor(self._threads) as pool:
-            gaps = list(pool.map(lambda k: self._search(k, selector), range(len(self._instances))))
-        return float(np.mean(gaps))
+            return list(pool.map(lambda k: self._search(k, selector), range(len(self._instances))))
 
     def _search(self, k: int, selector: Any) -> float:
         instance, bound = self._instances[k], self._bounds[k]
         memory = host_memory(self._config.host, instance)
-        search = Search(instance, self._neighbourhoods[k % len(self._neighbourhoods)], selector, memory, seed=k)
+        number = self._first + k
+        neighbourhood = self._neighbourhoods[number % len(self._neighbourhoods)]
+        search = Search(instance, neighbourhood, selector, memory, seed=number)
         search.start(self._starts[k])
         while search.step < self._config.validation_steps and search.best_makespan > bound:
             before = search.step
