@@ -17,6 +17,7 @@ import numpy as np
 
 from heuristics.training.config import preset
 from heuristics.training.validation import Validation
+from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.library import find_policy
 from l2s_plugin.policy.selector import L2SSelector
 
@@ -42,6 +43,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--processes", type=int, default=2)
     args = parser.parse_args()
+    if not isinstance(find_policy(args.policy).config, PolicyConfig):
+        parser.error(f"{args.policy} is a policy over moves: it normalises nothing")
     tasks = [(size, args.steps, args.policy, form) for size in COUNTS for form in FORMS]
     with ProcessPoolExecutor(args.processes) as pool:
         results = dict(zip(tasks, map(np.array, pool.map(gaps, tasks)), strict=True))
