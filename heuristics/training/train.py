@@ -24,9 +24,11 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.policy.checkpoint import save_policy
+from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
+from l2s_plugin.policy.move_network import MoveNetwork
 from l2s_plugin.policy.moves import MoveBatch
-from l2s_plugin.policy.trainable import frozen_statistics, new_network
+from l2s_plugin.policy.network import PolicyNetwork, frozen_statistics
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip
@@ -112,7 +114,9 @@ class Trainer:
         self.config, self.folder = config, folder
         self.rank, self.processes = rank, processes
         torch.manual_seed(config.seed)
-        self.network = new_network(config.policy).to(device).train()
+        policy = config.policy
+        network: Any = MoveNetwork(policy) if isinstance(policy, MovePolicyConfig) else PolicyNetwork(policy)
+        self.network = network.to(device).train()
         self.hint_weight = getattr(self.network, "hint_weight", None)
         self.critic = nn.Sequential(nn.Linear(self.network.embedding_width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":

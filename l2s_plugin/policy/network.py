@@ -1,12 +1,17 @@
 """The policy network of the paper (section 4.2), written with PyG to be read and to be trained.
 
-Searches use `l2s_plugin.policy.fused` and `l2s_plugin.policy.compiled`, which give the same scores faster. Shapes: N
-nodes of all graphs of a batch together, G graphs, M candidate moves, p = `width`, q = `action_width`.
+Searches use `l2s_plugin.policy.compiled` and, off the CPU, `l2s_plugin.policy.fused`: the same scores, faster. Shapes:
+N nodes of all graphs of a batch together, G graphs, M candidate moves, p = `width`, q = `action_width`.
 
 Where the authors' code and the paper's text differ, this follows the code: see docs/policy-network.md.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
 
 from l2s_plugin.errors import missing_extra
 from l2s_plugin.policy.config import PolicyConfig
@@ -39,13 +44,20 @@ class PolicyNetwork(nn.Module):
 
     def forward(self, batch: GraphBatch) -> Tensor:
         """Score SC[u, v] = h'_u . h'_v of every candidate move (M), plus hints where the config says so."""
+        return self.scores_and_embedding(batch)[0]
+
+    def scores_and_embedding(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
+        """Score of every candidate move (M), and h_G (G, p or 2p) of the graphs, for a critic.
+
+        Only the operations of candidate moves pass the action network.
+        """
         nodes, graphs = self.embed(batch)
-        graph, u, v = (self._index(values) for values in (batch.graph, batch.u, batch.v))
-        latent = self.action(torch.cat((nodes, graphs[graph]), dim=1))
-        scores = (latent[u] * latent[v]).sum(dim=1)
+        ends, graph = self._index(np.concatenate((batch.u, batch.v))), self._index(batch.move_graph).repeat(2)
+        u, v = self.action(torch.cat((nodes[ends], graphs[graph]), dim=1)).tensor_split(2)
+        scores = (u * v).sum(dim=1)
         if self.hint_weight is not None:
             scores = scores + torch.as_tensor(batch.hints).to(scores) @ self.hint_weight
-        return scores
+        return scores, graphs
 
     def embed(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
         """Embeddings h_V (N, p or 2p) of the nodes and h_G (G, p or 2p) of the graphs (eq. 8)."""
@@ -192,3 +204,17 @@ class ActionNetwork(nn.Module):
             if i % 2 == 0:
                 h = torch.tanh(h)
         return h
+
+
+@contextmanager
+def frozen_statistics(network: nn.Module) -> Iterator[None]:
+    """Look at a state without counting it among those that the running statistics are gathered from."""
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm1d)]
+    kept = [(norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]  # type: ignore[union-attr]
+    for norm in norms:
+        norm.momentum = 0.0
+    try:
+        yield
+    finally:
+        for norm, (momentum, count) in zip(norms, kept, strict=True):
+            norm.momentum, norm.num_batches_tracked = momentum, count

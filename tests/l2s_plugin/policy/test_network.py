@@ -19,7 +19,7 @@ from tests.reference import NORMALISATIONS, golden_cases, golden_policy
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from l2s_plugin.policy.network import PolicyNetwork, arcs_of  # noqa: E402
+from l2s_plugin.policy.network import GraphBatchNorm, PolicyNetwork, arcs_of, frozen_statistics  # noqa: E402
 from tests.l2s_plugin.policy.networks import (  # noqa: E402
     Moves,
     State,
@@ -162,3 +162,27 @@ def test_weights_of_other_networks_are_refused(name: str) -> None:
         map_authors_keys({name: 0})
     with pytest.raises(L2SError, match="expected 0"):
         map_authors_keys({"embedding_gin.GIN_layers.0.eps": np.ones(1)})
+
+
+def test_frozen_statistics_thaw_also_after_an_error() -> None:
+    """A look at a state is not counted, and what comes after it is, whatever happened."""
+    network = PolicyNetwork(PolicyConfig(width=8, layers=2, action_width=8, action_layers=1)).train()
+    before = {name: buffer.clone() for name, buffer in network.named_buffers()}
+    graph = torch.zeros(5, dtype=torch.long)
+
+    def normalise() -> None:
+        for module in network.modules():
+            if isinstance(module, GraphBatchNorm):
+                module(torch.randn(5, 8), graph)
+
+    def look() -> None:
+        with frozen_statistics(network):
+            normalise()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        look()
+    for name, buffer in network.named_buffers():
+        torch.testing.assert_close(buffer, before[name], msg=name)
+    normalise()
+    assert all((buffer != before[name]).any() for name, buffer in network.named_buffers())
