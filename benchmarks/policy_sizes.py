@@ -1,6 +1,6 @@
 """What a policy over graphs is worth on sizes other than its own, on random instances that training never saw.
 
-    python benchmarks/policy_sizes.py [--policy l2s-paper] [--steps 500] [--processes 2]
+    python benchmarks/policy_sizes.py --policy NAME|FILE [--steps 500] [--processes 2]
 
 Local search with N5 from FDD/MWKR, only the immediate undo forbidden; percentage above the one-machine bound, and the
 difference from random moves on the same instances with its standard error. Batch normalisation with the statistics of
@@ -39,7 +39,7 @@ def gaps(task: tuple[str, int, str, str]) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policy", default="l2s-paper", help="a policy over graphs, by name or file")
+    parser.add_argument("--policy", required=True, help="a policy over graphs, by name or file")
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--processes", type=int, default=2)
     args = parser.parse_args()

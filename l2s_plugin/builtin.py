@@ -56,5 +56,4 @@ def l2s_policies() -> list[PolicySpec]:
     return [
         PolicySpec("l2s", f"{home}:L2S", "over moves, for local search with n5; the default"),
         PolicySpec("l2s-fast", f"{home}:L2S_FAST", "over moves, for tabu search in the compiled loop"),
-        PolicySpec("l2s-paper", f"{home}:L2S_PAPER", "the paper's network and algorithm, after 240 of 2000 batches"),
     ]

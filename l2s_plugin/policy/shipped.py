@@ -8,4 +8,3 @@ _FOLDER = Path(__file__).parents[1] / "data" / "policies"
 
 L2S = _FOLDER / "l2s.safetensors"
 L2S_FAST = _FOLDER / "l2s-fast.safetensors"
-L2S_PAPER = _FOLDER / "l2s-paper.safetensors"
