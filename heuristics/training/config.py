@@ -14,13 +14,13 @@ from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig,
 from l2s_plugin.policy.shapes import N_MOVE_FEATURES
 
 _CHOICES = {
-    "algorithm": ("reinforce", "ppo", "evolution", "slopes", "look-ahead"), "host": HOSTS, "reward": REWARDS,
+    "algorithm": ("reinforce", "ppo", "evolution", "slopes"), "host": HOSTS, "reward": REWARDS,
     "baseline": ("returns", "critic"),
 }  # fmt: skip
 WHOLE_SEARCHES = ("evolution", "slopes")  # algorithms that learn from how searches end, not from steps
 _OVER_MOVES = ("ppo", *WHOLE_SEARCHES)
 _COUNTS = (
-    "batches", "batch_size", "steps", "horizon", "epochs", "population", "look_ahead", "look_ahead_repeats",
+    "batches", "batch_size", "steps", "horizon", "epochs", "population",
     "validation_instances", "validation_steps", "validation_every",
 )  # fmt: skip
 
@@ -48,9 +48,7 @@ class TrainingConfig:
     algorithm
         `"reinforce"`: n-step REINFORCE (paper, algorithm 1). `"ppo"`, for policies over moves: proximal policy
         optimisation with a critic (see `ppo.py`), `"evolution"` of their rule by the cross-entropy method (see
-        `evolution.py`), or by its `"slopes"` from mirrored trials (see `slopes.py`). `"look-ahead"`: the network learns
-        to foresee what short searches after each move would find (see `look_ahead.py`); for policies with hints, on top
-        of which it is added.
+        `evolution.py`), or by its `"slopes"` from mirrored trials (see `slopes.py`).
     epochs
         How often `"ppo"` learns from the same moves.
     population
@@ -58,9 +56,6 @@ class TrainingConfig:
     features
         Numbers of the move features (see `l2s_plugin.kernels.move_policy`) that `"slopes"` gives weights to; all when
         empty. Features without a weight cost a search nothing.
-    look_ahead, look_ahead_repeats, look_ahead_scale
-        Steps of those searches, how many there are for each move, and by what their outcome, in mean durations, is
-        multiplied to become a score.
     reward
         `"incumbent"` (paper, eq. 1) or `"decrement"`; see `Environment`.
     discount
@@ -99,9 +94,6 @@ class TrainingConfig:
     epochs: int = 3
     population: int = 48
     features: tuple[int, ...] = ()
-    look_ahead: int = 20
-    look_ahead_repeats: int = 4
-    look_ahead_scale: float = 10.0
     reward: str = "incumbent"
     discount: float = 1.0
     baseline: str = "returns"
@@ -133,7 +125,7 @@ class TrainingConfig:
                 raise L2SError(f"{name} must be {' or '.join(choices)}, got {getattr(self, name)!r}")
         for name, least, most in (
             ("learning_rate", 0, 100), ("discount", 0, 1), ("trace", 0, 1), ("entropy", 0, 100),
-            ("largest_gradient", 0, math.inf), ("look_ahead_scale", 0, math.inf),
+            ("largest_gradient", 0, math.inf),
         ):  # fmt: skip
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
@@ -150,8 +142,6 @@ class TrainingConfig:
         hints = isinstance(self.policy, PolicyConfig) and self.policy.hints
         if self.warm_up and not hints:
             raise L2SError("warm_up looks for weights of the hints, and this policy has none")
-        if self.algorithm == "look-ahead" and not hints:
-            raise L2SError("the algorithm look-ahead needs a policy with hints, whose rule it looks ahead with")
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from heuristics.dispatching import dispatch
 from heuristics.kernels import BEST
 from heuristics.memory import Memory, begin_record, move_capacity, new_record, rules_for
 from heuristics.tabu import tabu_memory
 from heuristics.training import kernels
-from heuristics.training.look_ahead import look_ahead
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.hints import N_HINTS
@@ -104,7 +103,6 @@ class Environment:
         self._unit = np.array([duration_unit(instance.duration, features) for instance in instances])
         self._per_duration = np.array([per_duration(instance.duration) for instance in instances])
         self._margin = None if margin is None else (margin / self._per_duration).astype(np.int64)
-        self._spare: tuple[Any, ...] | None = None
         self._job_pred, self._job_end = _job_arcs(instances)
         self.initial_makespans = self.makespans
         self._list()
@@ -194,27 +192,6 @@ class Environment:
         self._rows = np.empty(total, np.int64)
         kernels.observe_moves(self._states, self._moves, self._counts, self._per_duration, features, states, self._rows)
         return MoveBatch(features, states, self._admissible.copy())
-
-    def look_ahead(self, hint_weights: ArrayLike, steps: int = 20, repeats: int = 4) -> NDArray[np.float64]:
-        """What each move of the observation is worth (M): by how much the makespan falls below the current one in the
-        next `steps`, in mean durations, if the rule of these hints goes on; the mean over `repeats` tries."""
-        weights = np.tile(np.asarray(hint_weights, np.float32), (len(self.instances), 1))
-        weights[:, 0] *= self._per_duration
-        values = np.zeros(int(self._admissible.sum()))
-        look_ahead(
-            self._states, self._moves, self._records, self._rules, self._list_moves, self._counts, weights, steps,
-            repeats, *self._room(), values,
-        )  # fmt: skip
-        now = np.repeat(self.makespans, self._admissible)
-        return (now - values) * np.repeat(self._per_duration, self._admissible)
-
-    def _room(self) -> tuple[Any, Any, Any]:
-        """A state, moves and a record to try things out in."""
-        if self._spare is None:
-            rows = (self._states, self._moves, self._records)
-            self._spare = tuple(type(row)._make(array[0].copy() for array in row) for row in rows)
-        state, moves, record = self._spare
-        return state, moves, record
 
     def step(self, actions: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """Take one move in every trajectory, a number from 0 to `n_actions` - 1 or `DUMMY`; returns the rewards (B)."""

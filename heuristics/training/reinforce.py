@@ -93,14 +93,6 @@ def stretch_loss(stretch: Stretch, last_value: Tensor | None, config: TrainingCo
     return loss, figures
 
 
-def centred(values: Tensor, counts: NDArray[np.int64]) -> Tensor:
-    """Values of moves (M), minus their mean over the moves of the same trajectory; `counts` (B) of them in a row."""
-    graph = torch.as_tensor(np.repeat(np.arange(len(counts)), counts), device=values.device)
-    sizes = torch.as_tensor(np.maximum(counts, 1), device=values.device)
-    means = values.new_zeros(len(counts)).index_add(0, graph, values) / sizes
-    return values - means[graph]
-
-
 def returns(rewards: Tensor, discount: float) -> Tensor:
     """G_t = r_t + discount * G_(t+1), nothing after the last of the n moves, (n, B) -> (n, B)."""
     total, rows = torch.zeros_like(rewards[0]), []

@@ -35,7 +35,7 @@ import torch.distributed as distributed  # isort: skip
 from torch import Tensor, nn  # isort: skip
 
 from heuristics.training.ppo import Practice, learn
-from heuristics.training.reinforce import Stretch, centred, sample, stretch_loss
+from heuristics.training.reinforce import Stretch, sample, stretch_loss
 
 Listener = Callable[[dict[str, Any]], None]
 Progress = Callable[[int, float], None]
@@ -165,7 +165,7 @@ class Trainer:
             instances, config.host, config.neighbourhood, getattr(config.policy, "features", "paper"), config.reward,
             config.start, seed, margin=getattr(config.policy, "margin", None),
         )  # fmt: skip
-        go = {"reinforce": self._reinforce, "ppo": self._practise, "look-ahead": self._foresee}[config.algorithm]
+        go = {"reinforce": self._reinforce, "ppo": self._practise}[config.algorithm]
         rows, count = [], config.steps // config.horizon
         for k in range(count):
             rows.append(go(environment, rng))
@@ -281,29 +281,6 @@ class Trainer:
                 practice.add(seen, embedding, moves, environment.step(moves.actions))
             last = self.network.scores_and_embedding(environment.observe_moves())[1]
         return learn(self.network, self.critic, practice, last, self.config, rng, self._update)
-
-    def _foresee(self, environment: Environment, rng: np.random.Generator) -> dict[str, Any]:
-        """Make n moves, and learn to foresee what each move is worth."""
-        config, rule = self.config, self.hint_weight
-        assert rule is not None
-        losses, spreads, entropies = [], [], []
-        for _ in range(config.horizon):
-            graphs = environment.observe()
-            scores = self._scores(graphs)[0]
-            moves = sample(scores.detach(), environment.n_actions, rng)
-            worth = environment.look_ahead(rule.tolist(), config.look_ahead, config.look_ahead_repeats)
-            own = scores - torch.as_tensor(graphs.hints).to(scores) @ rule.detach()
-            target = config.look_ahead_scale * torch.as_tensor(worth).to(scores)
-            losses.append(
-                (centred(own, environment.n_actions) - centred(target, environment.n_actions)).square().mean()
-            )
-            spreads.append(centred(target, environment.n_actions).square().mean())
-            entropies.append(moves.entropy.mean())
-            environment.step(moves.actions)
-        loss, spread = torch.stack(losses).mean(), torch.stack(spreads).mean()
-        explained = 1 - float(loss.detach()) / max(float(spread), 1e-9)
-        self._update(loss / spread.clamp(min=1e-9))
-        return {"explained": explained, "entropy": float(torch.stack(entropies).mean())}
 
     def _scores(self, seen: GraphBatch | MoveBatch) -> tuple[Tensor, Tensor]:
         scores, embedding = self.network.scores_and_embedding(seen)

@@ -45,9 +45,6 @@ CRITIC = TrainingConfig(
     host="tabu",
     policy=PolicyConfig.from_dict(SMALL.to_dict() | {"hints": True, "features": "scaled"}),
 )
-TAUGHT = CRITIC.with_changes(
-    {"algorithm": "look-ahead", "look_ahead": 3, "look_ahead_repeats": 1, "warm_up": 1, "host": "local-search"}
-)
 MOVES = CRITIC.with_changes(
     {"algorithm": "ppo", "neighbourhood": "n7", "policy": {"network": "moves", "hidden": 16, "margin": 1.0}}
 )
@@ -59,8 +56,8 @@ SLOPES = EVOLVED.with_changes(
 )
 CONFIGS = pytest.mark.parametrize(
     "config",
-    [PAPER, CRITIC, TAUGHT, MOVES, EVOLVED, SLOPES],
-    ids=["paper", "critic", "look-ahead", "moves", "evolution", "slopes"],
+    [PAPER, CRITIC, MOVES, EVOLVED, SLOPES],
+    ids=["paper", "critic", "moves", "evolution", "slopes"],
 )
 
 
@@ -343,8 +340,7 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"policy": 3}, "policy must be a table"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"warm_up": 3}, "weights of the hints, and this policy has none"),
-        ({"algorithm": "look-ahead"}, "needs a policy with hints"),
-        ({"algorithm": "a2c"}, "algorithm must be reinforce or ppo or evolution or slopes or look-ahead, got 'a2c'"),
+        ({"algorithm": "a2c"}, "algorithm must be reinforce or ppo or evolution or slopes, got 'a2c'"),
     ],
 )
 def test_impossible_configurations_are_told(changes: dict[str, Any], words: str) -> None:
