@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
 from l2s_plugin.errors import L2SError
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write aside, then rename: the file is whole or not there."""
-    write_bytes(path, text.encode())
+    """Like `write_bytes`; what UTF-8 has no bytes for (half a surrogate pair in a name) is written as an escape."""
+    write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Like `write_text`; `-` writes to standard output."""
+    """Write aside, then rename: the file is whole, on the disk, or not there; `-` writes to standard output.
+
+    Links are followed, the mode of a file that is replaced is kept, and what is no regular file (a device, a pipe) is
+    written through.
+    """
     if str(path) == "-":
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    path = Path(path)
     try:
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(aside, 0o666 & ~_umask())
-            os.replace(aside, path)
-        except BaseException:
-            os.unlink(aside)
-            raise
-    except OSError as error:
-        raise L2SError(f"cannot write {path}: {error.strerror}") from error
+        target = _regular(path)
+        if target is None:
+            with open(path, "wb", buffering=0) as file:
+                _write_all(file.fileno(), data)
+        else:
+            _replace(target, data)
+    except (OSError, ValueError) as error:
+        raise L2SError(f"cannot write {path}: {_reason(error)}") from error
+
+
+def append_text(path: str | Path, text: str) -> None:
+    """Add to the end of a file, and to what survives a power cut."""
+    try:
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except (OSError, ValueError) as error:
+        raise L2SError(f"cannot write {path}: {_reason(error)}") from error
 
 
 def check_writable(path: str | Path) -> None:
@@ -41,15 +55,95 @@ def check_writable(path: str | Path) -> None:
     if str(path) == "-":
         return
     path = Path(path)
-    if path.is_dir():
-        raise L2SError(f"cannot write {path}: is a directory")
-    if not path.parent.is_dir():
-        raise L2SError(f"cannot write {path}: no such directory")
     try:
-        with tempfile.TemporaryFile(dir=path.parent):  # permissions say too little: what counts is that it can be done
-            pass
-    except OSError as error:
-        raise L2SError(f"cannot write {path}: {error.strerror}") from error
+        if path.is_dir():
+            raise L2SError(f"cannot write {path}: is a directory")
+        target = _regular(path)
+        if target is None:
+            if not os.access(path, os.W_OK):
+                raise L2SError(f"cannot write {path}: permission denied")
+        elif not target.parent.is_dir():
+            raise L2SError(f"cannot write {path}: no such directory")
+        else:  # permissions say too little: what counts is that it can be done
+            with tempfile.TemporaryFile(dir=target.parent):
+                pass
+    except (OSError, ValueError) as error:
+        raise L2SError(f"cannot write {path}: {_reason(error)}") from error
+
+
+def _regular(path: str | Path) -> Path | None:
+    """The file to make or replace, links followed; None for what has to be written through."""
+    target = Path(os.path.realpath(path))
+    try:
+        there = os.stat(path)
+    except FileNotFoundError:
+        return target
+    # a link of /dev/fd may lead to what has no path: a pipe, or a file that was deleted
+    has_path = target.exists() and os.path.samestat(there, target.stat())
+    return target if stat.S_ISREG(there.st_mode) and has_path else None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    handle, aside = _open_aside(target)
+    try:
+        _write_all(handle, data)
+        os.chmod(aside, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+        os.fsync(handle)
+        os.replace(aside, target)
+    except BaseException:
+        os.unlink(aside)
+        raise
+    finally:
+        os.close(handle)
+    _sync_folder(target.parent)
+
+
+def _open_aside(target: Path) -> tuple[int, str]:
+    """A new file beside the target, locked while it is written; removes those that killed writers have left."""
+    prefix = f".l2s-{zlib.crc32(os.fsencode(target.name)):08x}-"  # short, whatever the target is called
+    for name in os.listdir(target.parent):
+        if name.startswith(prefix):
+            with suppress(OSError), open(target.parent / name, "rb") as file:
+                if _lock(file.fileno(), wait=False):  # nobody is alive to hold it
+                    os.unlink(target.parent / name)
+    while True:
+        handle, aside = tempfile.mkstemp(dir=target.parent, prefix=prefix)
+        _lock(handle, wait=True)
+        if os.fstat(handle).st_nlink:
+            return handle, aside
+        os.close(handle)  # another writer was faster than the lock, and removed it
+
+
+def _lock(handle: int, wait: bool) -> bool:
+    """Whether the lock was free; there are systems and folders without locks, where nothing is removed."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the new name on the disk, too, where the system can; the file is written in any case."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Also of names that no file can have: with a zero byte, or half a surrogate pair."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def read_bytes(path: str | Path, error_type: type[L2SError] = L2SError) -> bytes:
@@ -58,8 +152,8 @@ def read_bytes(path: str | Path, error_type: type[L2SError] = L2SError) -> bytes
         return sys.stdin.buffer.read()
     try:
         return Path(path).read_bytes()
-    except OSError as error:
-        raise error_type(f"cannot read {path}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise error_type(f"cannot read {path}: {_reason(error)}") from error
 
 
 def read_text(path: str | Path, error_type: type[L2SError] = L2SError) -> str:

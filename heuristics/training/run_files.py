@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from heuristics.training.config import TrainingConfig
 from l2s_plugin.errors import L2SError
-from l2s_plugin.files import read_text, write_text
+from l2s_plugin.files import append_text, read_text, write_text
 from l2s_plugin.policy import tensor_file
 
 _FORMAT = "l2s-training"
@@ -91,11 +91,7 @@ class RunFolder:
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
         """Append the figures of a batch."""
-        try:
-            with self.metrics_file.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-        except OSError as error:
-            raise L2SError(f"cannot write {self.metrics_file}: {error.strerror}") from error
+        append_text(self.metrics_file, json.dumps(row) + "\n")
 
     def metrics(self) -> list[dict[str, Any]]:
         """The figures of all batches; a line that was cut short by the end of a run is left out."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from l2s_plugin.errors import L2SError
+from l2s_plugin.files import append_text
 
 
 class Store:
@@ -42,10 +42,4 @@ class Store:
         """Keep a finished cell."""
         self.rows[row["key"]] = row
         if self.folder is not None:
-            try:
-                with (self.folder / "cells.jsonl").open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-            except OSError as error:
-                raise L2SError(f"cannot write {self.folder}: {error.strerror}") from error
+            append_text(self.folder / "cells.jsonl", json.dumps(row) + "\n")
