@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -45,7 +46,7 @@ class MissingExtraError(L2SError):
 def unknown_name(kind: str, name: str, known: Iterable[str], note: str = "") -> UnknownNameError:
     """Build the error for an unknown `name`, with close matches or else everything that is known."""
     known = sorted(known)
-    close = get_close_matches(name, known, n=3, cutoff=0.6)
+    close = [each for each in known if _plain(each) == _plain(name)] or get_close_matches(name, known, n=3, cutoff=0.6)
     if close:
         hint = f"did you mean {' or '.join(close)}?"
     elif len(known) <= 20:
@@ -53,6 +54,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str], note: str = "") -> 
     else:
         hint = f"{len(known)} names are known"
     return UnknownNameError(f"unknown {kind} {name!r}; {hint}{note}")
+
+
+def _plain(name: str) -> str:
+    """Without what people forget: ta1 and TA001 are ta01."""
+    return re.sub(r"(?<![0-9])0+(?=[0-9])", "", name.casefold())
 
 
 def missing_extra(package: str, extra: str) -> MissingExtraError:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import zlib
 from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 
 from l2s_plugin.errors import L2SError
@@ -18,13 +19,13 @@ def write_text(path: str | Path, text: str) -> None:
     write_bytes(path, text.encode(errors="backslashreplace"))
 
 
-def write_bytes(path: str | Path, data: bytes) -> None:
+def write_bytes(path: str | PathLike[str], data: bytes) -> None:
     """Write aside, then rename: the file is whole, on the disk, or not there; `-` writes to standard output.
 
     Links are followed, the mode of a file that is replaced is kept, and what is no regular file (a device, a pipe) is
     written through.
     """
-    if str(path) == "-":
+    if path == "-":
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
@@ -52,7 +53,7 @@ def append_text(path: str | Path, text: str) -> None:
 
 def check_writable(path: str | Path) -> None:
     """Fail now rather than after a long run."""
-    if str(path) == "-":
+    if path == "-":
         return
     path = Path(path)
     try:
@@ -71,7 +72,7 @@ def check_writable(path: str | Path) -> None:
         raise L2SError(f"cannot write {path}: {_reason(error)}") from error
 
 
-def _regular(path: str | Path) -> Path | None:
+def _regular(path: str | PathLike[str]) -> Path | None:
     """The file to make or replace, links followed; None for what has to be written through."""
     target = Path(os.path.realpath(path))
     try:
@@ -148,7 +149,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 def read_bytes(path: str | Path, error_type: type[L2SError] = L2SError) -> bytes:
     """Read a file; `-` reads standard input."""
-    if str(path) == "-":
+    if path == "-":
         return sys.stdin.buffer.read()
     try:
         return Path(path).read_bytes()

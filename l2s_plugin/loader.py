@@ -41,7 +41,7 @@ def load(
         return benchmarks.benchmark(source)
     file, hash_sign, index = path.rpartition("#")
     if hash_sign and index.isdecimal() and not os.path.exists(path) and os.path.exists(file):
-        found = load_all(file, format, registry)
+        found = load_all(Path(file), format, registry)  # never a benchmark called the same
         if int(index) >= len(found):
             raise InstanceFormatError(f"{path}: {file} holds {len(found)} instances, expected an index below that")
         return found[int(index)]
@@ -80,8 +80,8 @@ def save(
     """
     registry = registry or default_registry()
     if format is None:
-        format = "standard" if str(path) == "-" else _by_suffix(str(path), registry)  # noqa: A001
-    write_bytes(Path(path), encode(instance, format, registry))
+        format = "standard" if path == "-" else _by_suffix(str(path), registry)  # noqa: A001
+    write_bytes(path, encode(instance, format, registry))
 
 
 def encode(instance: Instance, format: str | InstanceFormat, registry: Registry | None = None) -> bytes:  # noqa: A002
@@ -99,11 +99,11 @@ def _contents(source: Source) -> tuple[bytes, str]:
     """The bytes behind a source, and what to call it in messages."""
     if isinstance(source, str | PathLike):
         path = os.fspath(source)
-        if path == "-":
-            return read_bytes(path), "stdin"
+        if source == "-":
+            return read_bytes(source), "stdin"
         if isinstance(source, str) and not os.path.exists(path):
             raise unknown_name("instance", path, benchmarks.benchmark_names(), " (and there is no such file)")
-        return read_bytes(path, InstanceFormatError), path
+        return read_bytes(Path(path), InstanceFormatError), path
     try:
         contents = source.read()
     except UnicodeDecodeError as error:

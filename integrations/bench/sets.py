@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from glob import glob
-from pathlib import Path
 
 from l2s_plugin.data import benchmark_info, benchmark_names, benchmark_sets
 from l2s_plugin.errors import L2SError, unknown_name
@@ -49,10 +49,15 @@ def set_words() -> list[str]:
 
 
 def _files(word: str) -> list[str]:
-    path = Path(word)
-    if path.is_dir():
-        found = sorted(str(file) for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    if os.path.isdir(word):
+        found = sorted(file.path for file in os.scandir(word) if file.is_file() and not file.name.startswith("."))
         if not found:
             raise L2SError(f"{word}: the folder holds no files")
-        return found
-    return [str(path)] if path.is_file() else sorted(file for file in glob(word) if Path(file).is_file())
+    else:
+        found = [word] if os.path.exists(word) else sorted(filter(os.path.isfile, glob(word)))
+    return [_path(file) for file in found]
+
+
+def _path(file: str) -> str:
+    """The path of a file in a form that is no benchmark name, option or standard input."""
+    return os.path.join(os.curdir, file) if file in benchmark_names() or file.startswith("-") else file

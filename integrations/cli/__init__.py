@@ -59,7 +59,7 @@ COMMANDS = {
     "instances": Command(
         "integrations.cli.instances:instances",
         "List the benchmark instances by name.",
-        "l2s instances ta-30x20",
+        "l2s instances ta:30x20",
     ),
     "generate": Command(
         "integrations.cli.instances:generate",

@@ -20,7 +20,7 @@ _formats = completion.names_of(InstanceFormatSpec)
 def instances(words: tuple[str, ...], as_json: bool) -> None:
     """List the benchmark instances with their size and best known bounds.
 
-    A SET is one of abz, ft, la, orb, swv, ta, yn, a group such as ta-30x20, or a size such as 15x15.
+    A SET is one of abz, ft, la, orb, swv, ta, yn, a group such as ta:30x20, or a size such as 15x15.
     """
     names = data.select(words) if words else data.benchmark_names()
     entries = [data.benchmark_info(name) for name in names]

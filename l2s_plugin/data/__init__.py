@@ -79,15 +79,16 @@ def benchmark_sets() -> dict[str, list[str]]:
 
 
 def select(words: Iterable[str]) -> list[str]:
-    """The names that `["ft", "ta-30x20", "15x15", "la16"]` (set, group, size, name) stands for, each once."""
+    """The names that `["ft", "ta:30x20", "15x15", "la16"]` (set, group, size, name) stands for, each once."""
     known = {name: [name] for name in _index()} | benchmark_sets()
     for entry in _index().values():
         known.setdefault(entry.size, []).append(entry.name)
     chosen: dict[str, None] = {}
     for word in words:
-        if word not in known:
-            raise unknown_name("instance or set", word, known)
-        chosen.update(dict.fromkeys(known[word]))
+        key = word.replace(":", "-", 1)
+        if key not in known:
+            raise unknown_name("instance or set", word, [each.replace("-", ":", 1) for each in known])
+        chosen.update(dict.fromkeys(known[key]))
     return list(chosen)
 
 

@@ -28,8 +28,9 @@ def test_instances_lists_every_benchmark_with_size_bounds_and_status():
     assert ["ft06", "6x6", "55", "55", "solved"] in rows
 
 
-def test_instances_can_be_filtered_by_set_group_and_name():
-    rows = run(instances, "ft", "ta-30x20", "la16").splitlines()[1:]
+@pytest.mark.parametrize("group", ["ta:30x20", "ta-30x20"])
+def test_instances_can_be_filtered_by_set_group_and_name(group):
+    rows = run(instances, "ft", group, "la16").splitlines()[1:]
     assert [row.split()[0] for row in rows] == [
         "ft06",
         "ft10",

@@ -84,9 +84,9 @@ def test_select_expands_sets_groups_sizes_and_names_once_each():
 
 
 def test_unknown_names_get_close_matches():
-    with pytest.raises(UnknownNameError, match=r"'ta-15x16'; did you mean .*ta-15x15"):
-        data.select(["ta-15x16"])
-    with pytest.raises(UnknownNameError, match=r"'la1'; did you mean .*la1"):
+    with pytest.raises(UnknownNameError, match=r"'ta:15x16'; did you mean .*ta:15x15"):
+        data.select(["ta:15x16"])
+    with pytest.raises(UnknownNameError, match=r"'la1'; did you mean la01\?"):
         data.benchmark("la1")
 
 
