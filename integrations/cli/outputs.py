@@ -35,6 +35,7 @@ class Files(NamedTuple):
 
 
 _ENDINGS = {"output": ".json", "history": ".csv", "gantt": ".png", "stats_dir": ".json", "report": ".html"}
+_KINDS = {".csv", ".html", ".json", ".ods", ".pdf", ".png", ".svg", ".tsv", ".xls", ".xlsx"}
 
 
 def plan(request: Request, problems: Sequence[Problem], inputs: Iterable[str | None] = ()) -> list[Files]:
@@ -53,6 +54,7 @@ def plan(request: Request, problems: Sequence[Problem], inputs: Iterable[str | N
     for files in plans:
         for _, path in files.named():
             check_writable(_reachable(path, folders))
+        _check_endings(files)
         if files.gantt:
             _check_gantt(files.gantt)
         if files.report:
@@ -144,6 +146,14 @@ def _reachable(path: str, folders: set[Path]) -> Path:
     if parent.exists() and not parent.is_dir():
         raise L2SError(f"cannot write {path}: {parent} is not a folder")
     return parent / Path(path).name
+
+
+def _check_endings(files: Files) -> None:
+    """No file may be called what it is not: `plan.csv` would hold JSON."""
+    for field, path in files._asdict().items():
+        ending = os.path.splitext(path or "")[1].lower()
+        if field in ("output", "history") and ending in _KINDS - {_ENDINGS[field]}:
+            raise L2SError(f"{_option(field)} {path}: it is written as {_ENDINGS[field]}, and not as {ending}")
 
 
 def _check_gantt(path: str) -> None:
