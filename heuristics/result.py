@@ -122,7 +122,7 @@ class Result:
             f"{self.instance.name} ({self.instance.size}): makespan {self.makespan}, bound {self.lower_bound}, "
             + ("proven optimal" if self.status == OPTIMAL else f"gap {100 * self.gap:.2f} %"),
         ]
-        if known is not None and self.makespan != known:
+        if known and self.makespan != known:
             lines.append(f"best known: {known} ({100 * (self.makespan / known - 1):+.2f} %)")
         how = [part for part in (self.method, self.neighbourhood, self.selector, self.gear) if part]
         lines.append(f"{', '.join(how)}; seed {self.seed}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from integrations.cli.terminal import shown
 from integrations.colours import palette
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import check_writable, write_bytes
@@ -243,7 +244,8 @@ def _heading(axes: Axes, schedule: Schedule, title: str | None) -> None:
     if best and schedule.makespan > best:
         facts += f"    best known {best}"
     options: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
-    name = title if title is not None else instance.name
+    options["parse_math"] = False  # a name is no formula, whatever is in it
+    name = shown(title if title is not None else instance.name)
     axes.annotate(name, (0, 1), (0, 12), fontsize=14, fontweight="bold", color=_INK, **options)
     axes.annotate(facts, (1, 1), (0, 13), ha="right", fontsize=10, color=_QUIET, **options)
 

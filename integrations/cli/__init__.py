@@ -5,6 +5,7 @@ Commands live in modules of their own, imported when they are called: `l2s --hel
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from integrations.cli.terminal import echo, prepare_streams
 from l2s_plugin import __version__
 from l2s_plugin.errors import L2SError
 
@@ -25,6 +27,7 @@ EXIT_BAD_INPUT = 2
 EXIT_BUG = 70  # EX_SOFTWARE: neither "a check failed" nor "bad input"
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE
+_OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT}
 
 
 class Command(NamedTuple):
@@ -94,8 +97,8 @@ def example(command: str) -> str:
     return f"\b\nExample:\n  {command}"
 
 
-class ReaderGoneError(Exception):
-    """Standard output was closed by its reader, as in `l2s instances | head -1`."""
+class OutputError(Exception):
+    """Standard output failed: its reader left, as in `l2s instances | head -1`, or there is no room for it."""
 
 
 class InterruptedRunError(Exception):
@@ -139,14 +142,14 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _not_for_click():  # --help and --version print here
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _not_for_click():
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError as error:  # click would exit with 1, which means here that a check failed
-            raise ReaderGoneError from error
-        except KeyboardInterrupt as error:
-            raise InterruptedRunError from error
         return result
 
     def main(
@@ -166,6 +169,19 @@ class LazyGroup(click.Group):
 
 
 @contextmanager
+def _not_for_click() -> Iterator[None]:
+    """Errors that click would report in its own way, with exit code 1, which means here that a check failed."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _OUTPUT_ERRORS or error.filename is not None:
+            raise
+        raise OutputError(error.strerror) from error  # all other files are written by `l2s_plugin.files`
+    except KeyboardInterrupt as error:
+        raise InterruptedRunError from error
+
+
+@contextmanager
 def _errors_in_one_line() -> Iterator[None]:
     """End the program with the exit code of an error and one line about it."""
     try:
@@ -177,12 +193,14 @@ def _errors_in_one_line() -> Iterator[None]:
         _fail(error, error.format_message(), error.exit_code)
     except L2SError as error:
         _fail(error, str(error), EXIT_BAD_INPUT)
-    except ReaderGoneError:
+    except OutputError as error:
         # Python must not complain when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_BROKEN_PIPE)
+        if isinstance(error.__cause__, BrokenPipeError):
+            sys.exit(EXIT_BROKEN_PIPE)
+        _fail(error, f"cannot write to standard output: {error}", EXIT_BAD_INPUT)
     except (InterruptedRunError, click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except Exception as error:
         text = f"internal error: {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 to see where)"
@@ -192,7 +210,7 @@ def _errors_in_one_line() -> Iterator[None]:
 def _fail(error: Exception, message: str, code: int) -> None:
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error)
-    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    echo(f"Error: {' '.join(message.split())}", err=True)
     sys.exit(code)
 
 
@@ -211,9 +229,10 @@ def l2s(ctx: click.Context) -> None:
     standard input. `l2s COMMAND --help` has the details.
     """
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        echo(ctx.get_help())
 
 
 def main() -> None:
     """Entry point of the `l2s` script."""
+    prepare_streams()
     l2s.main(prog_name="l2s")

@@ -14,6 +14,7 @@ import click
 
 from integrations.cli import EXIT_INTERRUPTED
 from integrations.cli.completion import files, folders, methods_of_solve, names_of, sets_and_instances
+from integrations.cli.terminal import echo, shown
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import write_text
 from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
@@ -175,13 +176,13 @@ def bench(
         save_bench_report(outcome, report_file)
         written.append(report_file)
     if as_json:
-        click.echo(json.dumps(outcome))
+        echo(json.dumps(outcome))
     else:
-        click.echo(report.markdown(table, chosen) if table else "nothing finished")
+        echo(report.markdown(table, chosen) if table else "nothing finished")
         for files in written:
-            click.echo(f"wrote {files}", err=True)
+            echo(f"wrote {files}", err=True)
     if not finished:
-        click.echo("interrupted; run the same command again to resume" if output else "interrupted", err=True)
+        echo("interrupted; run the same command again to resume" if output else "interrupted", err=True)
         ctx.exit(EXIT_INTERRUPTED)
 
 
@@ -192,7 +193,7 @@ def _cluster(address: str | None) -> AbstractContextManager[Executor | None]:
 
     executor = executor_for(address)
     if not executor.client.ncores():  # a cluster may well start them when there is work
-        click.echo(f"the dask cluster at {address} has no workers yet; waiting for them", err=True)
+        echo(f"the dask cluster at {address} has no workers yet; waiting for them", err=True)
     return executor
 
 
@@ -270,9 +271,10 @@ def _progress(done: int, count: int, left: float, row: Row) -> None:
     """One line that renews itself on a terminal; elsewhere a line for every tenth of the work."""
     text = f"{done}/{count} runs, about {_duration(left)} left; {row['instance']} {row['label']}: {row['makespan']}"
     if sys.stderr.isatty():
-        click.echo(f"\r\x1b[2K{text[:110]}", nl=done == count, err=True)
+        sys.stderr.write(f"\r\x1b[2K{shown(text)[:110]}{chr(10) * (done == count)}")
+        sys.stderr.flush()
     elif done == count or done * 10 // count != (done - 1) * 10 // count:
-        click.echo(text, err=True)
+        echo(text, err=True)
 
 
 def _duration(seconds: float) -> str:

@@ -7,6 +7,7 @@ import json
 import click
 
 from integrations.cli.completion import files, instances
+from integrations.cli.terminal import echo
 from l2s_plugin.errors import L2SError, ScheduleError
 
 
@@ -43,10 +44,10 @@ def check(ctx: click.Context, instance: str, schedule: str, as_json: bool) -> No
             "makespan": data["makespan"] if violation is None else None,
             "violation": violation,
         }
-        click.echo(json.dumps(report))
+        echo(json.dumps(report))
     elif violation is None:
-        click.echo(f"ok: makespan {data['makespan']} ({problem.name})")
+        echo(f"ok: makespan {data['makespan']} ({problem.name})")
     else:
-        click.echo(f"violated: {violation}")
+        echo(f"violated: {violation}")
     if violation is not None:
         ctx.exit(1)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from integrations.cli.terminal import echo
 from l2s_plugin.specs import Spec
 
 PROGRAM = "l2s"
@@ -32,7 +33,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     script = get_completion_class(shell)
     assert script is not None
-    click.echo(script(ctx.find_root().command, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
+    echo(script(ctx.find_root().command, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
 
 
 def files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

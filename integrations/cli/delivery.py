@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from types import TracebackType
-from typing import TYPE_CHECKING
-
-import click
+import signal
+import threading
+from collections.abc import Callable
+from functools import partial
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
 
 from integrations.cli.outputs import STANDARD_OUTPUT, Files
+from integrations.cli.terminal import echo
 from l2s_plugin.files import write_text
 
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 class Delivery:
     """Takes results one by one; use it as a context manager, so that a report about several is written at the end.
+
+    Files come before everything that is printed, and a file that cannot be written does not stop the others.
 
     Parameters
     ----------
@@ -38,6 +43,7 @@ class Delivery:
         self._drawing = {"by": gantt_by} if gantt_by else {}  # a plugin's renderer may know no such option
         self._silent = STANDARD_OUTPUT in plans[0]
         self._pages: dict[str, list[Result]] = {}
+        self._unheard: OSError | None = None
 
     def __enter__(self) -> Delivery:
         return self
@@ -45,48 +51,107 @@ class Delivery:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for path in list(self._pages):
-            self._write_report(path)
+        failures: list[Exception] = []
+        lines = [line for path in list(self._pages) for line in self._write({path: self._save_report}, failures)]
         if len(self._plans) > 1 and self.results:
-            self._say(f"\n{overview(self.results)}")
+            lines.append(f"\n{overview(self.results)}")
+        self._say(lines)
+        if failures and error is None:
+            raise failures[0]
+        if self._unheard and error is None:
+            raise self._unheard
 
     def add(self, result: Result, note: str | None = None) -> None:
-        """Print the summary of the next instance and write its files."""
+        """Write the files of the next instance and print its summary."""
         files = self._plans[len(self.results)]
-        self._say("\n" * bool(self.results) + result.summary() + (f"\n{note}" if note else ""))
         self.results.append(result)
+        failures: list[Exception] = []
+        lines = self._write(self._tasks(result, files), failures)
         if self._as_json:
-            click.echo(result.to_json())
-        self._write(result, files)
+            self._print(partial(echo, result.to_json()))
+        else:
+            self._say(["\n" * (len(self.results) > 1) + result.summary(), *([note] if note else []), *lines])
+        if failures:
+            raise failures[0]
+        if self._unheard and not files.named():
+            raise self._unheard  # nobody would notice the rest
+
+    def _tasks(self, result: Result, files: Files) -> dict[str, Callable[[str], Any]]:
+        """What to write where; standard output, whose reader may have left, comes last."""
+        tasks: dict[str | None, Callable[[str], Any]] = {
+            files.output: result.schedule.save,
+            files.history: result.save_history,
+            files.gantt: partial(result.schedule.gantt, **self._drawing),
+            files.stats_dir: lambda path: write_text(path, json.dumps(result.to_dict(), indent=1) + "\n"),
+        }
         if files.report:
             self._pages.setdefault(files.report, []).append(result)
             if all(later.report != files.report for later in self._plans[len(self.results) :]):
-                self._write_report(files.report)
+                tasks[files.report] = self._save_report
+        return {path: tasks[path] for path in sorted(filter(None, tasks), key=STANDARD_OUTPUT.__eq__)}
 
-    def _write(self, result: Result, files: Files) -> None:
-        if files.output:
-            result.schedule.save(files.output)
-            self._say(f"wrote {files.output}")
-        if files.history:
-            result.save_history(files.history)
-            self._say(f"wrote {files.history}")
-        if files.gantt:
-            result.schedule.gantt(files.gantt, **self._drawing)
-            self._say(f"wrote {files.gantt}")
-        if files.stats_dir:
-            write_text(files.stats_dir, json.dumps(result.to_dict(), indent=1) + "\n")
-            self._say(f"wrote {files.stats_dir}")
+    def _write(self, tasks: dict[str, Callable[[str], Any]], failures: list[Exception]) -> list[str]:
+        """Do every task, keep what goes wrong, and say what was written."""
+        lines = []
+        for path, save in tasks.items():
+            try:
+                if path == STANDARD_OUTPUT:
+                    self._print(partial(save, path))
+                else:
+                    save(path)
+                    lines.append(f"wrote {path}")
+            except Exception as error:
+                failures.append(error)
+        return lines
 
-    def _write_report(self, path: str) -> None:
+    def _save_report(self, path: str) -> None:
         from integrations.report import save_report
 
         save_report(self._pages.pop(path), path, command=self._command)
-        self._say(f"wrote {path}")
 
-    def _say(self, text: str) -> None:
+    def _say(self, lines: list[str]) -> None:
         """For people; standard output belongs to the program where data is printed."""
-        if not self._as_json and not self._silent:
-            click.echo(text)
+        if lines and not self._as_json and not self._silent:
+            self._print(partial(echo, "\n".join(lines)))
+
+    def _print(self, write: Callable[[], None]) -> None:
+        """Print, until standard output fails: that is said at the end, after everything is written."""
+        if self._unheard is None:
+            try:
+                write()
+            except OSError as error:
+                self._unheard = error
+
+
+class Patience:
+    """Ctrl-C and SIGTERM outside of a search: at once while there is nothing to lose, after the delivery otherwise.
+
+    Searches listen themselves while they run. Set `found` when there is a schedule, and look at `asked` after it has
+    been delivered.
+    """
+
+    def __init__(self) -> None:
+        self.found = False
+        self.asked = False
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Patience:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._handlers[number] = signal.signal(number, self._hear)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        if not self.found:
+            raise KeyboardInterrupt
+        self.asked = True
 
 
 def overview(results: list[Result]) -> str:

@@ -8,6 +8,7 @@ import re
 import click
 
 from integrations.cli import completion
+from integrations.cli.terminal import echo
 from l2s_plugin import data
 from l2s_plugin.specs import InstanceFormatSpec
 
@@ -25,12 +26,12 @@ def instances(words: tuple[str, ...], as_json: bool) -> None:
     names = data.select(words) if words else data.benchmark_names()
     entries = [data.benchmark_info(name) for name in names]
     if as_json:
-        click.echo(json.dumps([_as_dict(entry) for entry in entries], indent=1))
+        echo(json.dumps([_as_dict(entry) for entry in entries], indent=1))
         return
-    click.echo(f"{'name':<6} {'size':>7} {'lower':>6} {'upper':>6}  status")
+    echo(f"{'name':<6} {'size':>7} {'lower':>6} {'upper':>6}  status")
     for entry in entries:
         bounds = f"{entry.lower_bound:>6} {entry.upper_bound:>6}"
-        click.echo(f"{entry.name:<6} {entry.size:>7} {bounds}  {_status(entry)}")
+        echo(f"{entry.name:<6} {entry.size:>7} {bounds}  {_status(entry)}")
 
 
 def _status(entry: data.Benchmark) -> str:

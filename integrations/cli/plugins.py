@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from integrations.cli.terminal import echo
 from l2s_plugin.registry import Plugin, Registry, default_registry
 
 
@@ -16,9 +17,9 @@ def plugins(as_json: bool) -> None:
     """List plugins: distribution, version, what each offers, failures and names claimed twice."""
     registry = default_registry()
     if as_json:
-        click.echo(json.dumps(describe(registry)))
+        echo(json.dumps(describe(registry)))
     else:
-        click.echo(render(registry))
+        echo(render(registry))
 
 
 def describe(registry: Registry) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 
 from integrations.cli import example
 from integrations.cli.completion import files as complete_files
+from integrations.cli.terminal import echo
 
 
 class ListingGroup(click.Group):
@@ -46,11 +47,11 @@ def list_policies(files: tuple[str, ...], as_json: bool) -> None:
     for file in files:
         entries.append(describe(Path(file).stem, partial(load_policy, file)) | {"source": file, "installed": False})
     if as_json:
-        click.echo(json.dumps({"policies": entries}))
+        echo(json.dumps({"policies": entries}))
     elif entries:
-        click.echo("\n\n".join(render(entry) for entry in entries))
+        echo("\n\n".join(render(entry) for entry in entries))
     else:
-        click.echo("No policy is installed. Packages can ship them, and any FILE can be given: see docs/policies.md.")
+        echo("No policy is installed. Packages can ship them, and any FILE can be given: see docs/policies.md.")
     if any(entry["error"] and not entry["installed"] for entry in entries):
         click.get_current_context().exit(1)
 
@@ -73,8 +74,8 @@ def import_policy(file: str, output: str, normalisation: str) -> None:
     from l2s_plugin.policy.importer import import_policy as convert
 
     policy = convert(file, output, normalisation)
-    click.echo(render(policy.to_dict() | {"error": None}))
-    click.echo(f"wrote {output}")
+    echo(render(policy.to_dict() | {"error": None}))
+    echo(f"wrote {output}")
 
 
 def render(entry: dict[str, Any]) -> str:

@@ -9,6 +9,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from integrations.cli.terminal import shown
+
 if TYPE_CHECKING:
     from heuristics.result import Improvement
     from l2s_plugin.stop import Progress
@@ -37,8 +39,8 @@ class ProgressDisplay:
     def __init__(self, stream: TextIO, seconds: float | None, title: str = "", label: str = "") -> None:
         self._stream = stream
         self._limit = seconds
-        self._title = title
-        self._label = label
+        self._title = shown(title)
+        self._label = shown(label)
         self._live = stream.isatty() and os.environ.get("TERM") != "dumb"
         self._event: Improvement | None = None
         self._bound = 0

@@ -12,7 +12,7 @@ from integrations.cli import EXIT_INTERRUPTED
 from integrations.cli.choice import Choice, choose
 from integrations.cli.completion import files, folders, instances, names_of
 from integrations.cli.config import config_file, config_option
-from integrations.cli.delivery import Delivery
+from integrations.cli.delivery import Delivery, Patience
 from integrations.cli.inputs import Problem, load_problems
 from integrations.cli.methods import METHODS, Settings
 from integrations.cli.outputs import plan
@@ -20,10 +20,11 @@ from integrations.cli.parts import MethodName, check_parts
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.repeat import command_line, reproduce
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
+from integrations.cli.terminal import echo
 from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
 
 if TYPE_CHECKING:
-    from heuristics.result import Result
+    from heuristics.result import Improvement, Result
     from l2s_plugin.stop import Stop
 
 
@@ -134,35 +135,45 @@ def solve(ctx: click.Context, **options: Any) -> None:
 
     from heuristics.trajectory import SearchError  # with the kernels, which bad input should not have to wait for
 
-    with Delivery(plans, request.as_json, command_line(ctx, request), request.gantt_by) as delivery:
+    with (
+        Patience() as patience,
+        Delivery(plans, request.as_json, command_line(ctx, request), request.gantt_by) as delivery,
+    ):
         for number, problem in enumerate(problems, 1):
             choice = choose(problem.instance, request)
             label = f"{number}/{len(problems)} {problem.instance.name}: " if len(problems) > 1 else ""
             try:
-                result = run(problem, request, choice, stop, label)
+                result = run(problem, request, choice, stop, patience, label)
+                patience.found = True
             except SearchError as error:
                 delivery.add(error.result)
                 raise
             delivery.add(result, reproduce(ctx, request, problem, choice.method, result))
-            if result.stopped_by == "interrupt":
+            patience.found = False
+            if result.stopped_by == "interrupt" or patience.asked:
                 break
     left = [problem.word for problem in problems[len(delivery.results) :]]
     if left:
-        click.echo(f"Interrupted; not begun: {', '.join(left)}", err=True)
+        echo(f"Interrupted; not begun: {', '.join(left)}", err=True)
         ctx.exit(EXIT_INTERRUPTED)
 
 
-def run(problem: Problem, request: Request, choice: Choice, stop: Stop, label: str = "") -> Result:
+def run(problem: Problem, request: Request, choice: Choice, stop: Stop, patience: Patience, label: str = "") -> Result:
     """Solve one instance with the method chosen."""
     from l2s_plugin.kernels.compile import announce_compilation
 
     announce_compilation()
     with ExitStack() as stack:
-        listener = None
+        display = None
         if not request.quiet:
             display = stack.enter_context(ProgressDisplay(sys.stderr, request.seconds, _title(choice), label))
-            listener = display.improved
             stop |= display.looked
+
+        def improved(event: Improvement) -> None:
+            patience.found = True
+            if display is not None:
+                display.improved(event)
+
         settings = Settings(
             seed=request.seed,
             stop=stop,
@@ -175,7 +186,7 @@ def run(problem: Problem, request: Request, choice: Choice, stop: Stop, label: s
             gear=request.gear,
             forbid_undo=request.forbid_undo,
             scheduler=request.scheduler,
-            listener=listener,
+            listener=improved,
         )
         return METHODS[choice.method].run(problem.instance, settings)
 

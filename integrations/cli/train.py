@@ -16,6 +16,7 @@ import click
 
 from integrations.cli.progress import INTERVAL
 from integrations.cli.request import given_options
+from integrations.cli.terminal import echo
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import read_text
 
@@ -124,7 +125,7 @@ def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard:
     try:
         state = run(config, folder, listener=listen, **how)
     except KeyboardInterrupt:
-        click.echo(f"\nstopped; go on with: l2s train --resume {folder}", err=True)
+        echo(f"\nstopped; go on with: l2s train --resume {folder}", err=True)
         raise
     if int(os.environ.get("RANK", "0")) > 0:
         return  # of the processes that torchrun started, the first one reports
@@ -139,12 +140,12 @@ def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard:
         "config": config.to_dict(),
     }
     if as_json:
-        click.echo(json.dumps(report))
+        echo(json.dumps(report))
         return
     best = state.best or {}
-    click.echo(f"trained on {state.batches} batches in {state.seconds:.0f} s")
-    click.echo(f"best validation {best['validation']:.2f} % above the lower bound, batch {best['batch']}")
-    click.echo(f"policy: {report['policy']}" + (f", curve: {curve}" if curve else ""))
+    echo(f"trained on {state.batches} batches in {state.seconds:.0f} s")
+    echo(f"best validation {best['validation']:.2f} % above the lower bound, batch {best['batch']}")
+    echo(f"policy: {report['policy']}" + (f", curve: {curve}" if curve else ""))
 
 
 def _draw_curve(rows: list[dict[str, Any]], folder: Path) -> Path | None:
@@ -154,7 +155,7 @@ def _draw_curve(rows: list[dict[str, Any]], folder: Path) -> Path | None:
     try:
         return save_training_curve(rows, folder / "curve.png")
     except L2SError as error:
-        click.echo(f"no picture of the run: {error}", err=True)
+        echo(f"no picture of the run: {error}", err=True)
         return None
 
 
