@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -164,6 +164,10 @@ class Instance:
 
     def _content(self) -> tuple[int, bytes, bytes, bytes]:
         return self.n_machines, self.job_offset.tobytes(), self.machine.tobytes(), self.duration.tobytes()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles hold the data alone, not what was derived from it; what comes back is checked and read-only again."""
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
         return f"Instance({self.name}: {self.n_jobs} jobs, {self.n_machines} machines, {self.n_operations} operations)"

@@ -37,6 +37,10 @@ class Schedule:
             array.flags.writeable = False
             object.__setattr__(self, field, array)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles hold the data alone, as those of instances."""
+        return type(self), (self.instance, self.order, self.start)
+
     @classmethod
     def from_machine_orders(cls, instance: Instance, orders: Sequence[ArrayLike]) -> Schedule:
         """Start all operations as early as the orders allow; raises `CyclicOrderError` where none can."""

@@ -1,11 +1,14 @@
 """`Instance`: what it accepts, what it refuses, and the arrays it derives."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 from l2s_plugin.errors import InstanceError
 from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
+from l2s_plugin.schedule import Schedule
 from tests.strategies import instances, solutions
 
 
@@ -113,3 +116,17 @@ def test_nonsense_is_refused_with_the_place(arguments, message):
 
 def test_the_largest_total_duration_is_accepted():
     assert Instance.from_jobs([[(0, MAX_TOTAL_DURATION - 1), (0, 1)]]).n_operations == 2
+
+
+@given(solutions())
+def test_pickles_hold_the_data_alone_and_come_back_read_only(solution):
+    """Tasks for a cluster do not grow with what was computed from their instance before."""
+    schedule = Schedule.from_order(*solution)
+    fresh = Schedule(schedule.instance.with_details(), schedule.order, schedule.start)
+    used = (schedule.instance.job_pred, schedule.instance.job_succ, schedule.lst)
+    assert pickle.dumps(schedule) == pickle.dumps(fresh), f"{len(used)} derived arrays in the pickle"
+    again = pickle.loads(pickle.dumps(schedule))
+    assert again.instance == schedule.instance
+    assert again.instance.name == schedule.instance.name
+    assert not again.instance.duration.flags.writeable
+    assert not again.start.flags.writeable
