@@ -71,7 +71,7 @@ class CompiledNetwork:
     def scores(
         self, state: State, u: NDArray[np.uint32], v: NDArray[np.uint32], hints: ArrayLike | None = None
     ) -> Scores:
-        """Score of every move (u, v); threads may call this at the same time."""
+        """Score of every move (u, v); threads may call this at the same time for states of their own."""
         n = len(state.order)
         if u.shape != v.shape or u.ndim != 1:
             raise L2SError(f"moves must be two arrays of the same length, got shapes {u.shape} and {v.shape}")

@@ -73,15 +73,15 @@ def test_a_larger_instance_than_before_and_a_smaller_one_get_the_right_work_spac
         )
 
 
-def test_threads_share_a_network() -> None:
+def test_threads_with_states_of_their_own_share_a_network() -> None:
     instance = taillard(30, 10, 1, 2)
     states = [state_of(Schedule.from_linear_order(instance, np.arange(300))) for _ in range(8)]
     network = CompiledNetwork(SMALL, random_weights(SMALL))
     u, v = np.arange(0, 100, dtype=np.uint32), np.arange(100, 200, dtype=np.uint32)
     expected = network.scores(states[0], u, v)
     with ThreadPoolExecutor(4) as pool:
-        for scores in pool.map(lambda state: network.scores(state, u, v), states * 10):
-            np.testing.assert_array_equal(scores, expected)
+        for scores in pool.map(lambda state: [network.scores(state, u, v) for _ in range(10)], states):
+            np.testing.assert_array_equal(scores, [expected] * 10)
 
 
 def test_engines_behind_one_interface() -> None:
