@@ -14,7 +14,6 @@ from heuristics.search import Search, part_name
 from l2s_plugin import bounds
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Progress, Stop
@@ -56,7 +55,6 @@ class Monitor:
         self._begin = time.perf_counter()
 
     def __enter__(self) -> Monitor:
-        announce_compilation()
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._handlers[number] = signal.signal(number, self._interrupt)

@@ -17,7 +17,6 @@ from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, Rules
 from heuristics.memory import Memory, begin_record, move_capacity, new_record, rules_for
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance, check_instance
-from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.kernels.critical_path import find_critical_path
 from l2s_plugin.kernels.moves import Moves, new_moves
 from l2s_plugin.kernels.state import new_state, set_order
@@ -67,7 +66,6 @@ class Search:
         registry: Registry | None = None,
     ) -> None:
         check_instance(instance)
-        announce_compilation()
         registry = registry or default_registry()
         self.instance = instance
         self.neighbourhood = registry.create(NeighbourhoodSpec, neighbourhood)

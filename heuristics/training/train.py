@@ -22,7 +22,6 @@ from heuristics.training.warm_up import tune_hints
 from l2s_plugin.devices import check_device
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.compile import announce_compilation
 from l2s_plugin.policy.checkpoint import save_policy
 from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
@@ -83,8 +82,6 @@ def train(
     device = own_device(device)
     check_device(device)
     with process_group(device) as (rank, processes):
-        if rank == 0:
-            announce_compilation()
         if config.batch_size % processes and config.algorithm not in WHOLE_SEARCHES:
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)

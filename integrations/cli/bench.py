@@ -135,7 +135,6 @@ def bench(
     from integrations.bench.run import run
     from integrations.bench.sets import groups
     from integrations.bench.store import Store
-    from l2s_plugin.kernels.compile import announce_compilation
 
     if quick:
         if any((sets, steps, time_limit, methods, selectors, policies, neighbourhoods, inits, population)):
@@ -160,7 +159,6 @@ def bench(
     ]
     store = Store(output)
     _check_outputs(output, report_file)
-    announce_compilation()
     with _cluster(scheduler) as executor:
         finished = run(cells, store, workers, _progress, executor)
     rows = [store.rows[cell.key] for cell in cells if cell.key in store.rows]

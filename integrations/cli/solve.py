@@ -21,6 +21,7 @@ from integrations.cli.progress import ProgressDisplay
 from integrations.cli.repeat import command_line, reproduce
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
 from integrations.cli.terminal import echo
+from l2s_plugin import kernels
 from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def solve(ctx: click.Context, **options: Any) -> None:
     lists the selectors, neighbourhoods and rules.
     """
     request = Request(**options)
+    kernels.quiet |= request.quiet
     check_request(ctx, request)
     stop = request.stop()
     check_parts(request.selector_and_policy, request.neighbourhood, request.init, request.polisher)
@@ -160,9 +162,6 @@ def solve(ctx: click.Context, **options: Any) -> None:
 
 def run(problem: Problem, request: Request, choice: Choice, stop: Stop, patience: Patience, label: str = "") -> Result:
     """Solve one instance with the method chosen."""
-    from l2s_plugin.kernels.compile import announce_compilation
-
-    announce_compilation()
     with ExitStack() as stack:
         display = None
         if not request.quiet:

@@ -2,27 +2,35 @@
 
 numba decides by the file of a function alone whether a cached compilation is still valid; an edit to a function it
 calls from another file would go unnoticed. So each file's kernels are kept in a folder named after the contents of the
-file and of all kernel files it imports. `L2S_CACHE_DIR` moves the cache; where it cannot be written, everything still
-works and compiles anew.
+file and of all kernel files it imports. numba also trusts its cache: here every file carries a checksum, and one that
+is damaged or cannot be written costs a line and a compilation. `L2S_CACHE_DIR` moves the cache.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import re
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba  # type: ignore[import-untyped, unused-ignore]
-from numba.core import event as numba_events  # type: ignore[import-untyped, unused-ignore]
+from numba.core.caching import NullCache  # type: ignore[import-untyped, unused-ignore]
+from numba.core.ccallback import CFunc  # type: ignore[import-untyped, unused-ignore]
+from numba.core.compiler import CompileResult  # type: ignore[import-untyped, unused-ignore]
+from numba.core.serialize import dumps  # type: ignore[import-untyped, unused-ignore]
+from numba.core.sigutils import normalize_signature  # type: ignore[import-untyped, unused-ignore]
+
+from l2s_plugin import kernels
 
 _numba: Any = numba.config
 
@@ -34,12 +42,12 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 _IMPORT = re.compile(rb"^\s*from ((?:l2s_plugin|heuristics)[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _MARK = b"kernels.compile import"
 _KEEP_DAYS = 30
-_PACKAGES = ("l2s_plugin", "heuristics")
+_DIGEST = hashlib.sha256().digest_size
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` on first call, without the GIL; cached on disk across processes."""
-    return _with_cache(function, lambda keep: numba.njit(cache=keep, **_OPTIONS)(function))
+    return _with_cache(function, numba.njit(**_OPTIONS)(function))
 
 
 def kernel_pointer(signature: Any) -> Callable[[Function], Function]:
@@ -52,82 +60,123 @@ def kernel_pointer(signature: Any) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         if _numba.DISABLE_JIT:  # which numba.cfunc does not heed
             return function
-        return _with_cache(function, lambda keep: numba.cfunc(signature, cache=keep, **_OPTIONS)(function))
+        pointer = _with_cache(function, CFunc(function, normalize_signature(signature), {}, _OPTIONS))
+        pointer.compile()
+        return pointer
 
     return decorate
 
 
-def _with_cache(function: Callable[..., Any], build: Callable[[bool], Any]) -> Any:
+def _with_cache(function: Callable[..., Any], compiled: Any) -> Any:
     folder = cache_folder(function.__code__.co_filename)
-    if folder is None:
-        return build(False)
-    before = _numba.CACHE_DIR
-    _numba.CACHE_DIR = str(folder)  # read by numba while the function is decorated
-    try:
-        return build(True)
-    finally:
-        _numba.CACHE_DIR = before
+    if folder is not None:
+        compiled._cache = _Cache(function, folder)
+    return compiled
+
+
+class _Cache(NullCache):  # type: ignore[misc, unused-ignore]
+    """The compiled forms of one function: a file for each signature, processor and version, behind a checksum."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._function, self._folder = function, folder
+
+    def _file(self, signature: Any, codegen: Any) -> Path:
+        variables = dumps(tuple(cell.cell_contents for cell in self._function.__closure__ or ()))
+        key = repr((signature, codegen.magic_tuple(), variables, numba.__version__, sys.version))
+        name = re.sub(r"\W", "", self._function.__qualname__)
+        return self._folder / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """What was kept; None where there is nothing, or nothing that can be used."""
+        target_context.refresh()
+        file = self._file(signature, target_context.codegen())
+        try:
+            content = file.read_bytes()
+            if content[:_DIGEST] != _checksum(file, content[_DIGEST:]):
+                raise ValueError("damaged")
+            return CompileResult._rebuild(target_context, *pickle.loads(content[_DIGEST:]))
+        except FileNotFoundError:
+            if not kernels.quiet:
+                _say("compiling the search kernels, once; this takes some seconds ...")
+        except Exception:  # whatever numba makes of the files of another system
+            _say(f"compiled kernels in {self._folder.parent} are damaged; compiling them anew ...")
+        return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep a compilation, where that is possible."""
+        if result.library.has_dynamic_globals:  # addresses, which mean nothing to another process
+            return
+        payload = dumps(result._reduce())
+        file = self._file(signature, result.library.codegen)
+        try:
+            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as aside:
+                try:
+                    aside.write(_checksum(file, payload) + payload)
+                    aside.close()
+                    os.replace(aside.name, file)
+                except OSError:
+                    os.unlink(aside.name)
+                    raise
+        except OSError as error:
+            _say_lost(self._folder.parent, error.strerror)
+
+
+def _checksum(file: Path, payload: bytes) -> bytes:
+    """Of the contents under this name: files that were swapped are damaged, too."""
+    return hashlib.sha256(file.name.encode() + payload).digest()
 
 
 @cache
 def cache_folder(source: str) -> Path | None:
-    """Where the compiled kernels of a file are kept; None where nothing can be written."""
+    """Where the compiled kernels of a file are kept; None where nothing can be."""
     base = _base_folder()
     if base is None or not os.path.isfile(source):  # typed into an interpreter: nothing to recognise it by
         return None
     folder = base / f"kernels-{_fingerprint(Path(source))}"
     if not folder.is_dir():
-        folder.mkdir(exist_ok=True)
-        for old in base.glob("kernels-*"):
-            if time.time() - old.stat().st_mtime > _KEEP_DAYS * 86400:
-                shutil.rmtree(old, ignore_errors=True)
+        with suppress(OSError):  # said when something is to be kept there; others may clean up at the same time
+            folder.mkdir(exist_ok=True)
+            for old in base.glob("kernels-*"):
+                if time.time() - old.stat().st_mtime > _KEEP_DAYS * 86400:
+                    shutil.rmtree(old, ignore_errors=True)
     return folder
 
 
 @cache
 def _base_folder() -> Path | None:
-    """The cache of this user; None, with one line on stderr, where it cannot be written."""
+    """The cache of this user; None, with one line on stderr, where there can be none.
+
+    Its files are code that will be run: nobody else may have written them.
+    """
     if _numba.DISABLE_JIT:
         return None
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     base = Path(os.environ.get("L2S_CACHE_DIR") or os.path.join(home, "l2s-plugin"))
     try:
-        base.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=base):
-            pass
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = base.stat()
     except OSError as error:
-        print(
-            f"l2s: cannot keep compiled kernels in {base} ({error.strerror}); compiling anew in every process. "
-            "Set L2S_CACHE_DIR to a writable folder.",
-            file=sys.stderr,
-        )
+        _say_lost(base, error.strerror)
+        return None
+    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+        _say_lost(base, "others may write there" if status.st_uid == os.geteuid() else "it belongs to somebody else")
         return None
     return base
 
 
 @cache
-def announce_compilation() -> None:
-    """From now on, say so when one of our kernels is not found in the cache and has to be compiled; once.
-
-    Files in the cache prove nothing: they may come from another Python, another folder or another numba.
-    """
-    if _base_folder() is not None:
-        numba_events.register("numba:run_pass", _Announcement())
+def _say(line: str) -> None:
+    """One line on standard error, once."""
+    with suppress(OSError):
+        if sys.stderr is not None:
+            print(f"l2s: {line}", file=sys.stderr, flush=True)
 
 
-class _Announcement(numba_events.Listener):  # type: ignore[misc, unused-ignore]
-    """Hears of every pass of numba's compiler, and speaks at the first that works on one of our kernels."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def on_start(self, event: Any) -> None:
-        if not self._said and event.data["module"].partition(".")[0] in _PACKAGES:
-            self._said = True
-            print("l2s: compiling the search kernels, once; this takes some seconds ...", file=sys.stderr, flush=True)
-
-    def on_end(self, event: Any) -> None:
-        pass
+def _say_lost(base: Path, reason: str | None) -> None:
+    _say(
+        f"cannot keep compiled kernels in {base} ({reason}); compiling anew in every process. "
+        "Set L2S_CACHE_DIR to a folder that only you can write to."
+    )
 
 
 def _fingerprint(source: Path) -> str:

@@ -7,7 +7,6 @@ scored, in float32, with weights and work space in one array, `parameters`, laid
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from l2s_plugin.kernels.compile import kernel
@@ -71,7 +70,7 @@ _HALF = np.float32(0.5)
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 
-@numba.njit(inline="always")
+@kernel
 def layout(hidden):
     """Where in `parameters` there are: the rule and its two drifts, 32 apart; the units, in blocks as `rectified_units`
     wants them; room for the rule of the moment, the features of a move, and of the state; and the end."""
