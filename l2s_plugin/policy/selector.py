@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.hints import N_HINTS, add_hints
+from l2s_plugin.kernels.hints import add_hints
 from l2s_plugin.kernels.moves import Moves
-from l2s_plugin.kernels.policy import HINTS, score_pairs
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.checkpoint import Policy
-from l2s_plugin.policy.compiled import Scorer
-from l2s_plugin.policy.config import MovePolicyConfig, PolicyConfig
-from l2s_plugin.policy.graph import hints_of, per_duration
+from l2s_plugin.policy.config import MovePolicyConfig
+from l2s_plugin.policy.graph import per_duration
 from l2s_plugin.policy.library import find_policy
 from l2s_plugin.policy.moves import MoveScorer
 from l2s_plugin.registry import Registry
 from l2s_plugin.selectors import CompiledSelector, score_kernel
 
+if TYPE_CHECKING:
+    from l2s_plugin.policy.graph_scorer import GraphScorer
+
 FAST = "l2s-fast"  # the policy of the selector of that name
-
-
-@score_kernel
-def _score(state, moves, count, parameters, scores):  # type: ignore[no-untyped-def]
-    score_pairs(state, moves.u, moves.v, count, parameters, scores)
-    add_hints(moves, count, state.makespan[0], parameters[HINTS : HINTS + N_HINTS], scores)
 
 
 @score_kernel
@@ -87,11 +82,13 @@ class L2SSelector:
         self._default = policy is None
         self._place, self._registry = (device, engine), registry
         self.name = f"{'l2s' if sample else 'l2s-greedy'}:{self.policy.name}"
-        self._scorer: _GraphScorer | MoveScorer
+        self._scorer: GraphScorer | MoveScorer
         if isinstance(self.policy.config, MovePolicyConfig):
             self._scorer = MoveScorer(self.policy.config, self.policy.weights)
         else:
-            self._scorer = _GraphScorer(self.policy.config, self.policy.weights, device, engine)
+            from l2s_plugin.policy.graph_scorer import GraphScorer  # compiles the network, which other policies spare
+
+            self._scorer = GraphScorer(self.policy.config, self.policy.weights, device, engine)
         self.compiled = self._scorer.selector(self.name, sample)
 
     def for_host(self, host: str) -> L2SSelector:
@@ -126,25 +123,6 @@ class L2SSelector:
         cumulative = np.exp(scores - scores.max()).cumsum()
         row = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
         return min(int(row), len(scores) - 1)
-
-
-class _GraphScorer:
-    """The scores of a policy over graphs, and of the hints it adds."""
-
-    def __init__(self, config: PolicyConfig, weights: Mapping[str, Any], device: str, engine: str) -> None:
-        self._scorer = Scorer(config, weights, device, engine)
-        self._is_compiled = device == "cpu" and engine != "fused"
-
-    def selector(self, name: str, sample: bool) -> CompiledSelector | None:
-        """The selector for the compiled gear, where there is one."""
-        if not self._is_compiled:
-            return None
-        return CompiledSelector(name, _score, sample=sample, parameters=self._scorer.compiled.parameters)
-
-    def scores_batch(self, states: Sequence[StateView], moves: Sequence[Moves]) -> list[NDArray[np.float32]]:
-        """Scores of the moves of each state."""
-        hints = [hints_of(state, m) for state, m in zip(states, moves, strict=True)]
-        return self._scorer.scores_batch(states, [(m.u, m.v) for m in moves], hints)
 
 
 def create(policy: str | None = None) -> L2SSelector:
