@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from l2s_plugin.lazy import lazy
 
 if TYPE_CHECKING:
     from heuristics.batch import local_search_batch, tabu_search_batch
@@ -56,8 +57,4 @@ _HOME = {
     "tabu_search_batch": "batch",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__, __dir__ = lazy(__name__, _HOME)

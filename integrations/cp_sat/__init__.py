@@ -5,8 +5,9 @@ Nothing of OR-Tools is imported until something here is used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from l2s_plugin.lazy import lazy
 
 if TYPE_CHECKING:
     from integrations.cp_sat.hybrid_search import hybrid
@@ -24,8 +25,4 @@ _HOME = {
     "solve": "solver",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__, __dir__ = lazy(__name__, _HOME)

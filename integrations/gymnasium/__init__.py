@@ -9,10 +9,10 @@ Importing this package needs `gymnasium` (extra `gymnasium`); the environments l
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from integrations.libraries import library
+from l2s_plugin.lazy import lazy
 
 if TYPE_CHECKING:
     from integrations.gymnasium.environments import JobShopImprovementEnv, JobShopImprovementVectorEnv
@@ -27,8 +27,4 @@ library("gymnasium", "gymnasium").register(
     vector_entry_point="integrations.gymnasium.environments:JobShopImprovementVectorEnv",
 )
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.environments"), name)
+__getattr__, __dir__ = lazy(__name__, dict.fromkeys(__all__[1:], "environments"))

@@ -5,8 +5,9 @@ Names are loaded on first use: reading and listing checkpoints needs no torch.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from l2s_plugin.lazy import lazy
 
 if TYPE_CHECKING:
     from l2s_plugin.policy.checkpoint import Policy, load_policy, save_policy
@@ -27,8 +28,4 @@ _HOME = {
     "save_policy": "checkpoint",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__, __dir__ = lazy(__name__, _HOME)
