@@ -57,7 +57,8 @@ class Monitor:
     def __enter__(self) -> Monitor:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._handlers[number] = signal.signal(number, self._interrupt)
+                if signal.getsignal(number) != signal.SIG_IGN:  # as after nohup: then it stays ignored
+                    self._handlers[number] = signal.signal(number, self._interrupt)
         else:
             _in_threads.add(self)
         self._begin = time.perf_counter()

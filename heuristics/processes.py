@@ -171,7 +171,10 @@ class _Worker:
 
 def _work(connection: Connection) -> None:
     """Life of a process: answer calls until the other end closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # searches listen to it while they run; nothing else is to be stopped
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(
+            signal.SIGINT, lambda *_: None
+        )  # searches listen to it while they run; nothing else is to be stopped
     threading.Thread(target=_end_with_parent, daemon=True).start()
     keep_to_one_thread()
     while True:

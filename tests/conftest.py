@@ -1,15 +1,20 @@
 """Makes `import l2s_plugin` mean the package, and not the folder of tests of that name beside this file.
 
-pytest puts this folder first on the path, and the finder of an editable install comes after the path. Kernels are
-compiled without a word: which test would hear it depends on the cache and on the order of tests.
+pytest puts this folder first on the path. Kernels are compiled without a word: which test would hear it depends on the
+cache and on the order of tests.
+
+Programs that tests start and interrupt must hear Ctrl-C, also where the tests run with SIGINT ignored, as after `nohup`
+or in the background of a script: what is ignored here would be ignored there.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from l2s_plugin import kernels
 
