@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -69,10 +71,40 @@ def test_the_check_for_heavy_packages_would_notice_one() -> None:
     assert loaded_after("import numba") == {"numba"}
 
 
-def test_every_public_name_of_the_core_can_be_had() -> None:
-    """Names are loaded on first use, so that a wrong one would go unnoticed until then."""
-    import l2s_plugin
+@pytest.mark.parametrize(
+    "package", ["l2s_plugin", "heuristics", "l2s_plugin.policy", "integrations.cp_sat", "integrations.gymnasium"]
+)
+def test_every_public_name_is_offered_and_can_be_had(package: str) -> None:
+    """Names load on first use: a wrong one would go unnoticed until then, and completion would not know them."""
+    module = import_module(package)
+    assert module.__all__ == sorted(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    program = f"import {package}; print(*dir({package}))"  # before anything was used
+    offered = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert {*module.__all__} <= {*offered.split()}
 
-    assert sorted(l2s_plugin._HOME) == l2s_plugin.__all__ == sorted(l2s_plugin.__all__)
-    for name in l2s_plugin.__all__:
-        assert getattr(l2s_plugin, name) is not None
+
+def test_static_tools_find_the_packages(tmp_path: Path) -> None:
+    """Also those of an editable install: mypy and editors follow paths, and run no finders."""
+    program = "from importlib.machinery import PathFinder; print(PathFinder.find_spec('heuristics').origin)"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, "-c", program]
+    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
+
+
+@pytest.mark.parametrize("package", ["l2s_plugin", "heuristics"])
+@pytest.mark.parametrize("regular", [True, False])
+def test_a_folder_that_shadows_a_package_is_named(package: str, regular: bool, tmp_path: Path) -> None:
+    (tmp_path / package).mkdir()
+    if regular:
+        (tmp_path / package / "__init__.py").write_text("")
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}" if regular else str(ROOT)}
+    command = [sys.executable, "-c", "from integrations.cli import main; main()", "solve", "ft06", "--max-steps", "1"]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    if regular:
+        assert run.returncode == 2
+        assert run.stderr.startswith(f"Error: {tmp_path / package} is in the way of the package {package} in {ROOT}")
+        assert run.stderr.count("\n") == 1
+    else:  # no package, and so not in the way of one that is on the path
+        assert run.returncode == 0, run.stderr

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+import integrations.cli.packages  # noqa: F401  (first: it looks whether what follows is ours)
 from integrations.cli.terminal import echo, prepare_streams
 from l2s_plugin import __version__
 from l2s_plugin.errors import L2SError
@@ -28,6 +29,9 @@ EXIT_BUG = 70  # EX_SOFTWARE: neither "a check failed" nor "bad input"
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT}
+
+
+_HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class Command(NamedTuple):
@@ -117,6 +121,7 @@ class LazyGroup(click.Group):
         module, _, attribute = COMMANDS[cmd_name].target.partition(":")
         command: click.Command = getattr(import_module(module), attribute)
         command.epilog = command.epilog or example(COMMANDS[cmd_name].example)
+        command.context_settings.update(_HELP)  # click keeps the first help option it makes, whoever asked for it
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -217,7 +222,7 @@ def _fail(error: Exception, message: str, code: int) -> None:
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
     epilog=example("l2s solve ft06"),
 )
 @click.version_option(__version__, "--version", prog_name="l2s", message="%(prog)s %(version)s")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from integrations.cli.solve import solve as command
+from integrations.cli import l2s
 from tests.integrations.command_line import assert_bad_input, report, reports, solve
 
 
@@ -37,6 +37,7 @@ def test_a_file_means_the_same_as_the_options(config) -> None:
 def test_every_option_can_stand_in_a_file(config, monkeypatch: pytest.MonkeyPatch) -> None:
     """All spellings but --config and --help, each with a value of its type."""
     values = {click.types.BoolParamType: "true", click.types.IntParamType: "1", click.types.FloatParamType: "1.5"}
+    command = l2s.get_command(None, "solve")
     for parameter in command.params:
         if not parameter.expose_value:
             continue

@@ -5,11 +5,13 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from integrations.cli.instances import convert, generate, instances
+from integrations.cli import l2s
 from l2s_plugin import generate as generators
 from l2s_plugin.data import benchmark, benchmark_names
 from l2s_plugin.errors import InstanceError, InstanceFormatError, UnknownNameError
 from l2s_plugin.loader import load
+
+instances, generate, convert = (l2s.get_command(None, name) for name in ("instances", "generate", "convert"))
 
 
 def run(command, *arguments, **options):
