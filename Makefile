@@ -1,7 +1,7 @@
 # Two commands need nothing but Python 3.11+ and make:
-#   make solve   set up .venv and search for a good schedule of a benchmark instance, for ten seconds; leaves the
-#                schedule and a picture of it in out/
-#   make test    the same set-up and a browser for the HTML pages, then all tests
+#   make solve   set up .venv with what solving needs and search for a good schedule of a benchmark instance, for ten
+#                seconds; leaves the schedule and a picture of it in out/
+#   make test    add the rest, torch and a browser for the HTML pages among it, then run all tests
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,10 +9,12 @@ INSTANCE ?= ta01
 TIME_LIMIT ?= 10
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+DEV_STAMP := $(VENV)/.set-up-for-development
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: solve test lint setup browser clean
 
-solve: setup
+solve: $(STAMP)
 	@mkdir -p out
 	$(BIN)/l2s solve $(INSTANCE) --time-limit $(TIME_LIMIT) --output out/$(INSTANCE).json --gantt out/$(INSTANCE).png
 
@@ -24,15 +26,19 @@ lint: setup
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-setup: $(STAMP)
+setup: $(DEV_STAMP)
 
 # done again only when what is to be installed has changed
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed, $(PYTHON) is older; try: make PYTHON=python3.12" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) -e '.[cp-sat,plot]'
 	@touch $(STAMP)
+
+$(DEV_STAMP): $(STAMP)
+	$(INSTALL) -e '.[dev]'
+	@touch $(DEV_STAMP)
 
 # HTML pages are tested in a real one: Chromium is installed where that is possible, or the message says how
 browser: setup
