@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from l2s_plugin import kernels
 
 kernels.quiet = True
+signal.signal(signal.SIGINT, signal.default_int_handler)
