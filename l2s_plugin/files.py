@@ -7,11 +7,13 @@ import stat
 import sys
 import tempfile
 import zlib
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 
 from l2s_plugin.errors import L2SError
+
+_LARGEST = 2**30  # bytes that are read of one file
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -148,13 +150,15 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def read_bytes(path: str | Path, error_type: type[L2SError] = L2SError) -> bytes:
-    """Read a file; `-` reads standard input."""
-    if path == "-":
-        return sys.stdin.buffer.read()
+    """Read a file; `-` reads standard input. Devices that never end are no files."""
     try:
-        return Path(path).read_bytes()
+        with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+            data = file.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         raise error_type(f"cannot read {path}: {_reason(error)}") from error
+    if len(data) > _LARGEST:
+        raise error_type(f"cannot read {path}: more than {_LARGEST} bytes")
+    return data
 
 
 def read_text(path: str | Path, error_type: type[L2SError] = L2SError) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from l2s_plugin.errors import InstanceError, InstanceFormatError
+from l2s_plugin.errors import InstanceError, InstanceFormatError, L2SError
 from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
+from l2s_plugin.records import parse_json
 
 # far beyond any shop; keeps a wrong number in a header from asking for all memory
 MAX_SIZE = 10_000_000
@@ -39,13 +40,14 @@ def decode(data: bytes, source: str) -> str:
     """The text of a file, with plain line ends; refuses what is empty or binary."""
     if not data.strip():
         raise fail(source, 1, "empty file, expected an instance")
+    binary_at = data.find(b"\0")
+    if binary_at >= 0:
+        raise fail(source, data[:binary_at].count(b"\n") + 1, "binary file, expected text")
     try:
         text = data.decode("utf-8-sig")
-        binary_at = text.find("\0")
     except UnicodeDecodeError as error:
-        text, binary_at = data[: error.start].decode("utf-8-sig"), error.start
-    if binary_at >= 0:
-        raise fail(source, text[:binary_at].count("\n") + 1, "binary file, expected text")
+        line = data[: error.start].count(b"\n") + 1
+        raise fail(source, line, f"not UTF-8 (byte 0x{data[error.start]:02x}), expected text in UTF-8") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -77,12 +79,7 @@ def integers(line: Line, source: str) -> list[int]:
 def load_json(data: bytes, source: str) -> tuple[Any, str]:
     """The parsed document and its text, which `line_of` needs."""
     text = decode(data, source)
-    try:
-        return json.loads(text), text
-    except json.JSONDecodeError as error:
-        raise fail(source, error.lineno, f"not JSON: {error.msg}, expected a JSON document") from error
-    except (ValueError, RecursionError) as error:  # absurdly long numbers, absurdly deep nesting
-        raise fail(source, 1, f"unreadable JSON: {error}, expected an instance") from error
+    return parse_json(text, source, InstanceFormatError), text
 
 
 def json_keys(data: bytes, *keys: str) -> dict[str, Any] | None:
@@ -94,8 +91,8 @@ def json_keys(data: bytes, *keys: str) -> dict[str, Any] | None:
     if text is None or not text.lstrip().startswith("{") or not all(f'"{key}"' in text for key in keys):
         return None
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
+        document = parse_json(text, "")
+    except L2SError:
         found = {key: re.search(rf'"{key}"\s*:\s*"?([^",\s]*)', text) for key in keys}
         return {key: match[1] for key, match in found.items() if match} if all(found.values()) else None
     return document if all(key in document for key in keys) else None

@@ -18,6 +18,7 @@ from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.policy import tensor_file
 from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig
 from l2s_plugin.policy.shapes import check_shapes, count_parameters
+from l2s_plugin.records import check, parse_json
 
 FORMAT = "l2s-policy"
 VERSION = 1
@@ -135,33 +136,34 @@ def load_policy(path: str | Path, name: str | None = None) -> Policy:
         config = architecture.from_dict(_parse(path, header, "architecture", dict))
     except PolicyError:
         raise
-    except (L2SError, TypeError) as error:
+    except L2SError as error:
         raise PolicyError(f"{path}: {error}") from error
     check_shapes(config, raw, str(path))
     weights = {key: _as_array(array) for key, array in raw.items()}
     _check_finite(weights, str(path))
-    neighbourhoods = _parse(path, header, "neighbourhoods", list | None)
+    neighbourhoods = _parse(path, header, "neighbourhoods", list[str] | None)
     return Policy(
         name=name or path.name.removesuffix(SUFFIX),
         config=config,
         weights=weights,
         record=_parse(path, header, "record", dict),
         host=_parse(path, header, "host", dict),
-        neighbourhoods=None if neighbourhoods is None else tuple(map(str, neighbourhoods)),
+        neighbourhoods=None if neighbourhoods is None else tuple(neighbourhoods),
         source=str(path),
     )
 
 
-def _parse(path: Path, header: Mapping[str, str], key: str, kind: Any) -> Any:
+def _parse(path: Path, header: Mapping[str, str], key: str, shape: Any) -> Any:
+    if key not in header:
+        raise PolicyError(f"{path}: the header has no {key!r}")
     try:
-        value = json.loads(header[key])
-    except KeyError as error:
-        raise PolicyError(f"{path}: the header has no {key!r}") from error
-    except (ValueError, RecursionError) as error:
-        raise PolicyError(f"{path}: {key!r} in the header is no JSON") from error
-    if not isinstance(value, kind):
-        raise PolicyError(f"{path}: {key!r} in the header is of the wrong kind: {str(value)[:50]}")
-    return value
+        value = parse_json(header[key], key, PolicyError)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {key!r} in the header is no JSON ({error})") from error
+    try:
+        return check(value, shape, key, PolicyError)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {key!r} in the header is of the wrong kind: {error}") from error
 
 
 def _as_array(weight: Any) -> NDArray[Any]:

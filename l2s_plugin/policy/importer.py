@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ AUTHORS_HOST = {"method": "local-search", "neighbourhood": "n5", "init": "fdd/mw
 # The authors train and test with the statistics of a whole batch of graphs: 64 in training, all instances of a group in
 # their tests. Those gathered in training stand for them, those of one graph alone do not (docs/policies.md).
 NORMALISATION = "running"
+_MOST_GROWTH = 4  # bytes of tensors per byte of the file: twins share theirs
 _TWINS = ("lin_l.weight", "lin_r.weight")
 
 
@@ -61,14 +63,14 @@ def _load_tensors(path: str | Path) -> Mapping[str, Any]:
         import torch
     except ImportError:
         raise missing_extra("torch", "learn") from None
-    if Path(path).is_dir():
-        raise PolicyError(f"cannot read {path}: is a directory")
+    size = len(read_bytes(path, PolicyError))
     try:
+        _check_not_compressed(path, size)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about old file layouts: the reader is none the wiser
             content = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as error:
-        raise PolicyError(f"cannot read {path}: {error.strerror or error}") from error
+    except PolicyError:
+        raise
     except Exception as error:  # whatever a damaged or hostile file provokes
         raise PolicyError(f"{path}: not a PyTorch file that holds nothing but tensors ({_reason(error)})") from error
     if (
@@ -77,7 +79,33 @@ def _load_tensors(path: str | Path) -> Mapping[str, Any]:
         or not all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in content.items())
     ):
         raise PolicyError(f"{path}: expected a table of tensors (a state_dict), got {_kind(content)}")
+    for name, tensor in content.items():
+        if not _is_plain(tensor):
+            raise PolicyError(f"{path}: {name[:60]!a} is no plain tensor of numbers in the file")
+    if sum(tensor.numel() * tensor.element_size() for tensor in content.values()) > _MOST_GROWTH * size:
+        raise PolicyError(f"{path}: the tensors are far larger than the file that should hold them")
     return content
+
+
+def _is_plain(tensor: Any) -> bool:
+    """Whether these are numbers in memory that numpy can hold: not sparse, not without values, not a view of signs."""
+    import torch
+
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        and tensor.device.type == "cpu"
+        and tensor.layout == torch.strided
+        and not (tensor.is_quantized or tensor.is_nested or tensor.is_neg())
+        and tensor.dtype in (torch.float64, torch.float32, torch.float16, torch.int64, torch.int32)
+    )
+
+
+def _check_not_compressed(path: str | Path, size: int) -> None:
+    """Torch stores, it never compresses: what unpacks to more than the file holds was not written by it."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > size:
+                raise PolicyError(f"{path}: compressed, expected a file as torch.save writes it")
 
 
 def _infer_config(weights: Mapping[str, Any], normalisation: str) -> PolicyConfig:

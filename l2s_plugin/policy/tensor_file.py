@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.errors import PolicyError
-from l2s_plugin.files import write_bytes
+from l2s_plugin.files import read_bytes, write_bytes
+from l2s_plugin.records import check, parse_json
 
 Tensors = dict[str, NDArray[Any]]
 
 _METADATA = "__metadata__"
 _LONGEST_HEADER = 10_000_000
+_ENTRY = {"dtype": str, "shape": list[int], "data_offsets": tuple[int, int]}
+_MOST_AXES, _LARGEST = 8, 2**32  # of a tensor
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 
 
@@ -49,77 +52,54 @@ def write(path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: Mappi
 
 def read(path: str | Path) -> tuple[Tensors, dict[str, str]]:
     """All tensors and the table of texts; one line about anything that is wrong."""
-    header, begin, size = _read_header(path)
-    metadata = _metadata(path, header)
-    tensors: Tensors = {}
-    try:
-        with open(path, "rb") as file:
-            file.seek(begin)
-            data = file.read(size - begin)
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    for name, entry in header.items():
-        dtype, shape, (start, stop) = _entry(path, name, entry, len(data))
-        tensors[name] = np.frombuffer(data[start:stop], dtype).reshape(shape)
-    if sum(array.nbytes for array in tensors.values()) != len(data):
+    contents = read_bytes(path, PolicyError)
+    header, begin = _header(path, contents)
+    metadata = check(header.pop(_METADATA, {}), dict[str, str], f"{path}: {_METADATA}", PolicyError)
+    entries = {name: _entry(path, name, entry, len(contents) - begin) for name, entry in header.items()}
+    position = 0
+    for start, stop in sorted(place for _, _, place in entries.values()):
+        if start != position:
+            break
+        position = stop
+    if begin + position != len(contents):
         raise PolicyError(f"{path}: the tensors do not fill the file; it is damaged")
-    return tensors, metadata
+    return {
+        name: np.frombuffer(contents[begin + start : begin + stop], dtype).reshape(shape)
+        for name, (dtype, shape, (start, stop)) in entries.items()
+    }, metadata
 
 
-def read_shapes(path: str | Path) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
-    """Names and shapes of the tensors and the table of texts, without reading the numbers."""
-    header, begin, size = _read_header(path)
-    metadata = _metadata(path, header)
-    return {name: _entry(path, name, entry, size - begin)[1] for name, entry in header.items()}, metadata
-
-
-def _read_header(path: str | Path) -> tuple[dict[str, Any], int, int]:
-    """The JSON header, where the numbers begin, and the size of the file."""
-    path = Path(path)
+def _header(path: str | Path, contents: bytes) -> tuple[dict[str, Any], int]:
+    """The JSON header, and where the numbers begin."""
+    length = int.from_bytes(contents[:8], "little")
+    if contents.startswith((b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05")):
+        raise PolicyError(
+            f"{path}: a pickle or PyTorch file, not a safetensors file; pickle files are never opened here "
+            "(checkpoints of the paper's authors: l2s policies import)"
+        )
+    if len(contents) < 8 or not 2 <= length <= _LONGEST_HEADER:
+        raise PolicyError(f"{path}: not a safetensors file")
+    if 8 + length > len(contents):
+        raise PolicyError(f"{path}: truncated: the header should have {length} bytes, the file has {len(contents)}")
     try:
-        if path.is_dir():
-            raise PolicyError(f"cannot read {path}: is a directory")
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            start = file.read(8)
-            length = int.from_bytes(start, "little")
-            if start[:2] in (b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05"):
-                raise PolicyError(
-                    f"{path}: a pickle or PyTorch file, not a safetensors file; pickle files are never opened here "
-                    "(checkpoints of the paper's authors: l2s policies import)"
-                )
-            if len(start) < 8 or not 2 <= length <= _LONGEST_HEADER:
-                raise PolicyError(f"{path}: not a safetensors file")
-            if 8 + length > size:
-                raise PolicyError(f"{path}: truncated: the header should have {length} bytes, the file has {size}")
-            text = file.read(length)
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    try:
-        header = json.loads(text, object_pairs_hook=_no_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise PolicyError(f"{path}: not a safetensors file (its header is no JSON)") from error
+        header = parse_json(contents[8 : 8 + length], "header", PolicyError)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: not a safetensors file (its header is no JSON: {error})") from error
     if not isinstance(header, dict):
         raise PolicyError(f"{path}: not a safetensors file (its header is no JSON object)")
-    return header, 8 + length, size
-
-
-def _metadata(path: str | Path, header: dict[str, Any]) -> dict[str, str]:
-    metadata = header.pop(_METADATA, {})
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise PolicyError(f"{path}: {_METADATA} must be a table of texts")
-    return metadata
+    return header, 8 + length
 
 
 def _entry(path: str | Path, name: str, entry: Any, available: int) -> tuple[str, tuple[int, ...], tuple[int, int]]:
     """Type, shape and place of one tensor, checked."""
     try:
-        code, shape, (start, stop) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
-        if not all(type(number) is int and number >= 0 for number in (*shape, start, stop)):
-            raise ValueError
-    except (TypeError, KeyError, ValueError) as error:
-        raise PolicyError(f"{path}: tensor {name!r} is described wrongly in the header") from error
-    if not isinstance(code, str) or code not in _DTYPES:
+        check(entry, _ENTRY, name, PolicyError)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: tensor {name!r} is described wrongly in the header ({error})") from error
+    code, shape, (start, stop) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
+    if min(0, start, stop, *shape) < 0:
+        raise PolicyError(f"{path}: tensor {name!r} is described wrongly in the header (negative numbers)")
+    if code not in _DTYPES:
         raise PolicyError(f"{path}: tensor {name!r} has type {code!r}, expected one of {', '.join(_DTYPES)}")
     dtype = _DTYPES[code]
     if stop - start != math.prod(shape) * np.dtype(dtype).itemsize:
@@ -128,15 +108,6 @@ def _entry(path: str | Path, name: str, entry: Any, available: int) -> tuple[str
         )
     if stop > available:
         raise PolicyError(f"{path}: truncated: tensor {name!r} ends {stop - available} bytes behind the file")
+    if len(shape) > _MOST_AXES or math.prod(extent or 1 for extent in shape) > _LARGEST:  # an extent of 0 hides others
+        raise PolicyError(f"{path}: tensor {name!r} has shape {str(list(shape))[:60]}, which nothing can have")
     return dtype, shape, (start, stop)
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        raise ValueError("a name occurs twice")
-    return table
-
-
-def _unreadable(path: str | Path, error: OSError) -> PolicyError:
-    return PolicyError(f"cannot read {path}: {error.strerror}")

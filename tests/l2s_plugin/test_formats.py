@@ -239,7 +239,7 @@ STANDARD_ERRORS = {
     "only comments": (b"# a\n# b\n", '1: no numbers, expected a row "jobs machines"'),
     "only words": (b"hello\nworld\n", '2: no numbers, expected a row "jobs machines"'),
     "binary": (b"1 1\n0 \x00\x01", "2: binary file, expected text"),
-    "not utf-8": (b"1 1\n\n0 \xff\xfe", "3: binary file, expected text"),
+    "not utf-8": (b"1 1\n\n0 \xff\xfe", "3: not UTF-8 (byte 0xff), expected text in UTF-8"),
     "three sizes": (b"# c\n1 1 1\n0 5\n", '2: 3 numbers, expected two: "jobs machines"'),
     "no jobs": (b"0 1\n", "1: 0 jobs and 1 machines, expected from 1 to 10000000 of each"),
     "absurd size": (b"1 99999999\n", "1: 1 jobs and 99999999 machines, expected from 1"),

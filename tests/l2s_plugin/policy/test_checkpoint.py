@@ -196,18 +196,44 @@ def with_header(header: bytes) -> bytes:
         (with_header(b"[" * 100_000), "no JSON"),
         (with_header(b"[]"), "no JSON object"),
         (with_header(b'{"a": 1, "a": 2}'), "no JSON"),
-        (with_header(b'{"__metadata__": {"format": 1}}'), "table of texts"),
-        (with_header(b'{"__metadata__": 3}'), "table of texts"),
+        (with_header(b'{"__metadata__": {"format": 1}}'), "__metadata__: format must be text"),
+        (with_header(b'{"__metadata__": 3}'), "__metadata__ must be a table"),
         (with_header(b'{"a": 1}'), "described wrongly"),
         (with_header(b'{"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}'), "described wrongly"),
         (with_header(b'{"a": {"dtype": "F32", "shape": [1.5], "data_offsets": [0, 4]}}'), "described wrongly"),
         (with_header(b'{"a": {"dtype": "O", "shape": [1], "data_offsets": [0, 4]}}'), "has type 'O'"),
-        (with_header(b'{"a": {"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}}'), "has type"),
+        (with_header(b'{"a": {"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}}'), "dtype must be text"),
         (with_header(b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [8, 4]}}'), "does not fit"),
         (with_header(b'{"a": {"dtype": "F32", "shape": [99999999999], "data_offsets": [0, 4]}}'), "does not fit"),
         (
             with_header(b'{"a": {"dtype": "F32", "shape": [250000000000], "data_offsets": [0, 1000000000000]}}'),
             "truncated",
+        ),
+        (
+            with_header(b'{"a": {"dtype": "F32", "shape": [0, %d, %d], "data_offsets": [0, 0]}}' % (2**62, 2**62)),
+            "which nothing can have",
+        ),
+        (
+            with_header(b'{"a": {"dtype": "F32", "shape": [%s], "data_offsets": [0, 4]}}' % b",".join([b"1"] * 65))
+            + b"\0\0\0\0",
+            "which nothing can have",
+        ),
+        (
+            with_header(
+                b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},'
+                b' "b": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}'
+            )
+            + b"\0" * 16,
+            "do not fill the file",
+        ),
+        (
+            with_header(
+                b'{"__metadata__": {"format": "l2s-policy", "version": "1", "network": "moves", "architecture": "'
+                + b"[" * 200
+                + b"]" * 200
+                + b'"}}'
+            ),
+            "nested too deep",
         ),
         (with_header(b"{}"), "not a policy"),
     ],
@@ -221,7 +247,7 @@ def test_what_is_not_a_checkpoint_is_refused_in_one_line(content, expected, tmp_
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    assert "is a directory" in refusal(tmp_path)
+    assert "Is a directory" in refusal(tmp_path)
     assert "No such file" in refusal(tmp_path / "absent.safetensors")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import zipfile
 from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +89,10 @@ def instead(name: str, tensor):
         (instead("embedding_gin.GIN_layers.0.eps", torch.ones(2)), "not in the layout"),
         (instead("policy.0.0.bias", torch.full((6,), torch.nan)), "not finite"),
         (instead("embedding_dghan.DGHAN_layers.0.opsgrp_conv.lin_r.weight", torch.zeros(8, 3)), "differ"),
+        (instead("policy.0.0.bias", torch.zeros(6, device="meta")), "no plain tensor"),
+        (instead("policy.0.0.bias", torch.zeros(6).to_sparse()), "no plain tensor"),
+        (instead("policy.0.0.bias", torch.zeros(6, dtype=torch.bfloat16)), "no plain tensor"),
+        (instead("policy.0.0.weight", torch.zeros(1, 1).expand(4096, 4096)), "far larger than the file"),
     ],
 )
 def test_other_networks_are_refused_in_one_line(change, expected, tmp_path):
@@ -108,10 +114,17 @@ class Bomb:
 
 
 def saved(content) -> bytes:
-    import io
-
     stream = io.BytesIO()
     torch.save(content, stream)
+    return stream.getvalue()
+
+
+def compressed(archive: bytes) -> bytes:
+    """The same members, deflated."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
     return stream.getvalue()
 
 
@@ -128,6 +141,7 @@ def saved(content) -> bytes:
         (saved({}), "expected a table of tensors"),
         (saved([torch.zeros(3)]), "expected a table of tensors .*, got list"),
         (saved({3: torch.zeros(3)}), "expected a table of tensors"),
+        (compressed(saved({"policy.0.0.weight": torch.zeros(1000, 1000)})), "compressed"),
     ],
 )
 def test_other_files_are_refused_and_nothing_in_them_is_executed(content, expected, tmp_path, monkeypatch):
@@ -143,7 +157,7 @@ def test_other_files_are_refused_and_nothing_in_them_is_executed(content, expect
 def test_paths_that_do_not_work_are_refused_before_anything_is_read(tmp_path):
     with pytest.raises(PolicyError, match="No such file"):
         import_policy(tmp_path / "absent.pth", tmp_path / "out.safetensors")
-    with pytest.raises(PolicyError, match="is a directory"):
+    with pytest.raises(PolicyError, match="Is a directory"):
         import_policy(tmp_path, tmp_path / "out.safetensors")
     with pytest.raises(L2SError, match="no such directory"):
         import_policy(tmp_path / "absent.pth", tmp_path / "no" / "out.safetensors")
