@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 from heuristics.training.environment import HOSTS, REWARDS
 from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig
 from l2s_plugin.policy.shapes import N_MOVE_FEATURES
+from l2s_plugin.records import check
 
 _CHOICES = {
     "algorithm": ("reinforce", "ppo", "evolution", "slopes"), "host": HOSTS, "reward": REWARDS,
@@ -112,6 +112,9 @@ class TrainingConfig:
     policy: AnyConfig = field(default_factory=lambda: PolicyConfig(normalisation="running"))
 
     def __post_init__(self) -> None:
+        for name, shape in get_type_hints(type(self)).items():
+            if name != "policy":
+                check(getattr(self, name), shape, name)
         if not self.sizes:
             raise L2SError("sizes must name at least one size, such as 10x10")
         for text in (*self.sizes, self.validation_size or self.sizes[0]):
@@ -125,7 +128,7 @@ class TrainingConfig:
                 raise L2SError(f"{name} must be {' or '.join(choices)}, got {getattr(self, name)!r}")
         for name, least, most in (
             ("learning_rate", 0, 100), ("discount", 0, 1), ("trace", 0, 1), ("entropy", 0, 100),
-            ("largest_gradient", 0, math.inf),
+            ("largest_gradient", 0, 10**9),
         ):  # fmt: skip
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
@@ -158,11 +161,11 @@ class TrainingConfig:
             if not isinstance(changes["policy"], Mapping):
                 raise L2SError(f"policy must be a table of architecture options, got {changes['policy']!r}")
             changes["policy"] = _changed(self.policy, changes["policy"])
-        if "sizes" in changes:
-            sizes = changes["sizes"]
-            changes["sizes"] = tuple(sizes.split(",")) if isinstance(sizes, str) else tuple(sizes)
-        if "features" in changes:
-            changes["features"] = tuple(changes["features"])
+        if isinstance(changes.get("sizes"), str):
+            changes["sizes"] = changes["sizes"].split(",")
+        for name in ("sizes", "features"):
+            if isinstance(changes.get(name), list):
+                changes[name] = tuple(changes[name])
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,7 +182,7 @@ class TrainingConfig:
 def _changed(policy: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
     """An architecture with some options changed; another kind of network begins with the defaults of that kind."""
     changes = dict(changes)
-    network = changes.pop("network", policy.network)
+    network = check(changes.pop("network", policy.network), str, "network")
     if network not in ARCHITECTURES:
         raise unknown_name("network", str(network), list(ARCHITECTURES))
     options = policy.to_dict() if network == policy.network else {}

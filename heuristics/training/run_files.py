@@ -10,7 +10,9 @@ All files are written aside and renamed, so that a run killed at any moment goes
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,13 @@ from heuristics.training.config import TrainingConfig
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import append_text, read_text, write_text
 from l2s_plugin.policy import tensor_file
+from l2s_plugin.records import check, parse_json
 
 _FORMAT = "l2s-training"
+_STATE = {
+    "config": dict, "batches": int, "seconds": float, "best": dict[str, float] | None, "command": str | None,
+}  # fmt: skip
+_FIGURES = {"batch": int, "size": str, "improvement": float, "seconds": float}
 _FREE_TO_CHANGE = ("batches",)  # when a run goes on: only how long
 
 Tensors = Mapping[str, NDArray[Any]]
@@ -56,11 +63,7 @@ class RunFolder:
             raise L2SError(
                 f"{self.path} holds a training run already; go on with it (--resume), or name another folder"
             )
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.metrics_file.write_text("")
-        except OSError as error:
-            raise L2SError(f"cannot write to {self.path}: {error.strerror}") from error
+        write_text(self.metrics_file, "")
 
     def save(self, state: RunState) -> None:
         """Keep the state."""
@@ -73,21 +76,50 @@ class RunFolder:
         tensor_file.write(self.state_file, arrays, {"format": _FORMAT} | texts)
 
     def load(self) -> RunState:
-        """The last whole state; figures of batches after it are forgotten."""
+        """The last whole state."""
         if not self.state_file.exists():
             raise L2SError(f"{self.path}: no training run to resume (there is no {self.state_file.name})")
         tensors, header = tensor_file.read(self.state_file)
         if header.get("format") != _FORMAT:
             raise L2SError(f"{self.state_file}: not the state of a training run")
         try:
-            values = {key: json.loads(header[key]) for key in ("config", "batches", "seconds", "best", "command")}
+            texts = check(header, dict.fromkeys(_STATE, str), "header")
+            values = {key: check(parse_json(texts[key], key), shape, key) for key, shape in _STATE.items()}
+            check(values["best"] or {"batch": 0, "validation": 0}, {"batch": int, "validation": float}, "best")
+            if values["batches"] < 0 or values["seconds"] < 0:
+                raise L2SError("less than nothing was trained")
             config = TrainingConfig.from_dict(values.pop("config"))
-            state = RunState(config, tensors=tensors, **values)
-        except (KeyError, ValueError, TypeError) as error:
+        except L2SError as error:
             raise L2SError(f"{self.state_file}: damaged header: {error}") from error
-        kept = [row for row in self.metrics() if row["batch"] <= state.batches]
+        return RunState(config, tensors=tensors, **values)
+
+    def forget_after(self, batch: int) -> None:
+        """Leave out the figures of later batches, which a run that was ended did not keep."""
+        kept = [row for row in self.metrics() if row["batch"] <= batch]
         write_text(self.metrics_file, "".join(json.dumps(row) + "\n" for row in kept))
-        return state
+
+    @contextmanager
+    def locked(self, create: bool) -> Iterator[None]:
+        """Keep other trainings out of the folder; the lock ends with the process, however that ends."""
+        import fcntl
+
+        try:
+            if create:
+                self.path.mkdir(parents=True, exist_ok=True)
+            folder = os.open(self.path, os.O_RDONLY)
+        except (OSError, ValueError) as error:
+            raise L2SError(f"cannot write to {self.path}: {getattr(error, 'strerror', error)}") from error
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(folder)
+            raise L2SError(f"{self.path}: another training is running in this folder") from None
+        except OSError:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            os.close(folder)
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
         """Append the figures of a batch."""
@@ -95,12 +127,12 @@ class RunFolder:
 
     def metrics(self) -> list[dict[str, Any]]:
         """The figures of all batches; a line that was cut short by the end of a run is left out."""
+        lines = read_text(self.metrics_file).split("\n") if self.metrics_file.exists() else [""]
         rows = []
-        for line in read_text(self.metrics_file).splitlines() if self.metrics_file.exists() else ():
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
-                continue
+        for number, line in enumerate(lines[:-1], 1):
+            where = f"{self.metrics_file}:{number}"
+            row = check(parse_json(line, where), _FIGURES, where)
+            rows.append(check(row, {"validation": float} if "validation" in row else {}, where))
         return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,13 @@ def train(
         torch.set_num_threads(threads)
     device = own_device(device)
     check_device(device)
-    with process_group(device) as (rank, processes):
+    with process_group(device) as (rank, processes), ExitStack() as stack:
         if config.batch_size % processes and config.algorithm not in WHOLE_SEARCHES:
             raise L2SError(f"a batch of {config.batch_size} cannot be shared equally by {processes} processes")
         trainer = Trainer(config, RunFolder(folder), device, rank, processes)
         trainer.progress = progress if rank == 0 else None
+        if rank == 0:
+            stack.enter_context(trainer.folder.locked(create=not resume))
         if resume:
             trainer.resume()
         else:
@@ -99,6 +102,8 @@ def train(
             figures = trainer.run_batch()
             if rank == 0 and listener is not None:
                 listener(figures)
+        if rank == 0 and trainer.state.best is None:  # ended before its first validation, and asked for no more
+            trainer.validate()
         return trainer.state
 
 
@@ -232,6 +237,13 @@ class Trainer:
         state.config = self.config
         self.state = state
         self._load_tensors(state.tensors)
+        if self.rank == 0:
+            self.folder.forget_after(state.batches)
+
+    def validate(self) -> None:
+        """Keep the policy of the last batch as the best so far."""
+        self._validate(self.state.batches, self.state.seconds)
+        self.folder.save(self.state)
 
     def _set_learning_rate(self, batch: int) -> None:
         left = 1 - (batch - 1) / self.config.batches if self.config.decay else 1.0
@@ -353,6 +365,7 @@ class Trainer:
         return arrays | evolving.get(self.config.algorithm, {})
 
     def _load_tensors(self, arrays: Mapping[str, Any]) -> None:
+        self._check_tensors(arrays)
         tensors = {name: torch.tensor(array) for name, array in arrays.items()}
 
         def part(prefix: str) -> dict[str, Tensor]:
@@ -360,13 +373,28 @@ class Trainer:
 
         self.spread = arrays.get("evolution.spread", self.spread)
         self.slope = arrays.get("slopes.slope", self.slope)
-        try:
-            self.network.load_state_dict(part("network."))
-            self.critic.load_state_dict(part("critic."))
-        except RuntimeError as error:
-            raise L2SError(f"{self.folder.state_file}: {' '.join(str(error).split())[:200]}") from error
+        self.network.load_state_dict(part("network."))
+        self.critic.load_state_dict(part("critic."))
         optimiser = self.optimiser.state_dict()
         for name, tensor in part("adam.").items():
             number, _, key = name.partition(".")
             optimiser["state"].setdefault(int(number), {})[key] = tensor
         self.optimiser.load_state_dict(optimiser)
+
+    def _check_tensors(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Raise unless these are what `_tensors` gives; Adam knows only parameters that it has changed."""
+        expected = {name: [np.shape(array)] for name, array in self._tensors().items()}
+        for i, parameter in enumerate(self.parameters):
+            if any(name.startswith(f"adam.{i}.") for name in arrays):
+                shape = tuple(parameter.shape)
+                expected |= {f"adam.{i}.{name}": [shape] for name in ("exp_avg", "exp_avg_sq")}
+                expected[f"adam.{i}.step"] = [()]
+        if "slopes.slope" in expected:  # of one number until the first batch
+            rule = (tensor for name, tensor in self.network.named_parameters() if name in ("rule", "drift"))
+            expected["slopes.slope"].append((sum(tensor.numel() for tensor in rule),))
+        for name in sorted(expected.keys() | arrays.keys()):
+            array = arrays.get(name)
+            if array is None or array.shape not in expected.get(name, ()) or not np.isfinite(array).all():
+                raise L2SError(f"{self.folder.state_file}: damaged: {name!r} is not as this run keeps it")
+            if name.endswith((".step", "_sq", ".spread")) and (array < 0).any():
+                raise L2SError(f"{self.folder.state_file}: damaged: {name!r} holds negative numbers")

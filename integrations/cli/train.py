@@ -8,7 +8,6 @@ import shlex
 import shutil
 import sys
 import time
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,6 +18,7 @@ from integrations.cli.request import given_options
 from integrations.cli.terminal import echo
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import read_text
+from l2s_plugin.records import parse_toml
 
 if TYPE_CHECKING:
     from heuristics.training.config import TrainingConfig
@@ -100,10 +100,7 @@ def _command(ctx: click.Context) -> str:
 def _from_file(path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
-    try:
-        return {key.replace("-", "_"): value for key, value in tomllib.loads(read_text(path)).items()}
-    except tomllib.TOMLDecodeError as error:
-        raise L2SError(f"{path}: not TOML: {error}") from error
+    return {key.replace("-", "_"): value for key, value in parse_toml(read_text(path), path).items()}
 
 
 def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard: bool, as_json: bool) -> None:

@@ -229,3 +229,20 @@ def test_time_left_of_a_run_that_goes_on_counts_its_own_batches_alone() -> None:
     first, second = stream.getvalue().splitlines()
     assert "left" not in first
     assert "48 min left" in second
+
+
+def test_resuming_for_no_more_batches_before_the_first_validation_reports_the_policy(
+    config: str, tmp_path: Path
+) -> None:
+    from heuristics.training.run_files import RunFolder
+
+    folder = tmp_path / "run"
+    assert run("train", "--config", config, "--output", str(folder), "--threads", "1", "--batches", "1").exit_code == 0
+    state = RunFolder(folder).load()
+    state.best = None  # as if it had been ended before it validated
+    RunFolder(folder).save(state)
+    (folder / "best.safetensors").unlink()
+    result = run("train", "--resume", str(folder), "--batches", "1", "--threads", "1")
+    assert result.exit_code == 0, result.stderr
+    assert "best validation" in result.stdout
+    assert load_policy(folder / "best.safetensors").record["batch"] == 1

@@ -19,6 +19,7 @@ from heuristics.training.evolution import Trial
 from heuristics.training.run_files import RunFolder
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError
+from l2s_plugin.policy import tensor_file
 from l2s_plugin.policy.checkpoint import load_policy
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.selector import L2SSelector
@@ -175,8 +176,81 @@ def test_a_line_cut_short_by_the_end_is_forgotten(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     with folder.metrics_file.open("a") as file:
         file.write('{"batch": 6, "imp')
-    folder.load()
+    folder.forget_after(folder.load().batches)
     assert [row["batch"] for row in folder.metrics()] == [1, 2, 3, 4, 5]
+
+
+def test_two_trainings_in_one_folder_are_refused(tmp_path: Path) -> None:
+    """The second says so in one line and touches nothing, whether it is new or resumes."""
+    said = []
+
+    def second(row: dict[str, Any]) -> None:
+        before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+        for resume in (True, False):
+            with pytest.raises(L2SError, match="another training is running in this folder") as caught:
+                train(PAPER, tmp_path, resume=resume, threads=1)
+            said.append(str(caught.value))
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+    train(PAPER.with_changes({"batches": 1}), tmp_path, threads=1, listener=second)
+    assert len(said) == 2
+    train(PAPER.with_changes({"batches": 2}), tmp_path, resume=True, threads=1)  # the lock ended with the run
+
+
+def test_a_run_that_was_ended_before_its_first_validation_leaves_its_policy(tmp_path: Path) -> None:
+    """Asked for no more batches than are done, `--resume` validates what is there."""
+
+    def interrupt(row: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    config = PAPER.with_changes({"validation_every": 100})
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path, threads=1, listener=interrupt)
+    state = train(config.with_changes({"batches": 1}), tmp_path, resume=True, threads=1)
+    assert state.best is not None
+    assert state.best["batch"] == 1
+    assert RunFolder(tmp_path).load().best == state.best
+    assert load_policy(tmp_path / "best.safetensors").record["batch"] == 1
+
+
+DAMAGED_STATE = {
+    "no batches": lambda header, arrays: header.pop("batches"),
+    "batches of another kind": lambda header, arrays: header.update(batches='"3"'),
+    "negative batches": lambda header, arrays: header.update(batches="-1"),
+    "best of another kind": lambda header, arrays: header.update(best="3"),
+    "best without its figure": lambda header, arrays: header.update(best='{"batch": 1}'),
+    "config of another kind": lambda header, arrays: header.update(config="[]"),
+    "sizes that are a number": lambda header, arrays: header.update(config='{"sizes": 5}'),
+    "unknown Adam": lambda header, arrays: arrays.update({"adam.x.step": np.zeros(())}),
+    "half of Adam": lambda header, arrays: arrays.pop("adam.0.exp_avg"),
+    "Adam of another shape": lambda header, arrays: arrays.update({"adam.0.exp_avg": np.zeros(3)}),
+    "negative steps": lambda header, arrays: arrays.update({"adam.0.step": np.array(-1.0)}),
+    "numbers that are none": lambda header, arrays: arrays.update({"adam.0.step": np.array(np.nan)}),
+    "no network": lambda header, arrays: [arrays.pop(name) for name in list(arrays) if name.startswith("network.")],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED_STATE.values(), ids=DAMAGED_STATE)
+def test_a_damaged_state_is_one_line(damage, tmp_path: Path) -> None:
+    config = PAPER.with_changes({"batches": 1})
+    train(config, tmp_path, threads=1)
+    folder = RunFolder(tmp_path)
+    arrays, header = tensor_file.read(folder.state_file)
+    damage(header, arrays)
+    tensor_file.write(folder.state_file, arrays, header)
+    with pytest.raises(L2SError, match=r"state\.safetensors: damaged") as caught:
+        train(config, tmp_path, resume=True, threads=1)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["5", "{}", "[]", '{"batch": "1"}', '{"batch": 1}', "{", '{"batch": 1, "size": "", "improvement": []}']
+)
+def test_damaged_figures_are_one_line(line: str, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.metrics_file.write_text(line + "\n")
+    with pytest.raises(L2SError, match=r"metrics\.jsonl:1"):
+        folder.metrics()
 
 
 def test_more_batches_can_be_added_later(tmp_path: Path) -> None:
@@ -324,6 +398,11 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"sizes": "10"}, "a size is JOBSxMACHINES, such as 10x10, or JOBSxMACHINES/STAGES, got '10'"),
         ({"sizes": ["1000x1000"]}, "more than 10000 operations"),
         ({"sizes": []}, "at least one size"),
+        ({"sizes": 5}, "sizes must be a list, got 5"),
+        ({"features": 3}, "features must be a list, got 3"),
+        ({"neighbourhood": 3}, "neighbourhood must be text, got 3"),
+        ({"largest_gradient": float("inf")}, "largest_gradient must be a number from 0 to"),
+        ({"policy": {"network": []}}, r"network must be text, got \[\]"),
         ({"sizes": ["5x4/5"]}, "size 5x4/5: expected 1 to 4 stages"),
         ({"algorithm": "ppo"}, "are for policies over moves"),
         ({"policy": {"network": "moves"}}, "are for policies over moves"),
