@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ IntArray = NDArray[np.int32]
 
 # est, tail and their sums stay exact in int32 below this
 MAX_TOTAL_DURATION = 2**30 - 1
+_MOST_IDLE = 10_000  # machines without work: each costs memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +72,8 @@ class Instance:
                 f"{self.describe(operation)} is on machine {self.machine[operation]}, "
                 f"expected 0 to {self.n_machines - 1}"
             )
+        if self.n_machines > n + _MOST_IDLE:
+            raise InstanceError(f"{self.n_machines} machines for {n} operations, expected at most {n + _MOST_IDLE}")
         total = int(self.duration.sum(dtype=np.int64))
         if total > MAX_TOTAL_DURATION:
             raise InstanceError(f"total duration {total} is too large, at most {MAX_TOTAL_DURATION}")
@@ -83,9 +87,8 @@ class Instance:
         >>> Instance.from_jobs([[(0, 3), (1, 2)], [(1, 4)]], name="tiny")
         Instance(tiny: 2 jobs, 2 machines, 3 operations)
         """
-        rows = [list(job) for job in jobs]
-        pairs = [pair for row in rows for pair in row]
-        machine, duration = ([pair[k] for pair in pairs] for k in (0, 1))
+        rows = [_pairs(number, job) for number, job in enumerate(jobs)]
+        machine, duration = ([pair[k] for row in rows for pair in row] for k in (0, 1))
         if n_machines is None:
             n_machines = 1 + max(machine, default=-1)
         return cls(duration, machine, np.cumsum([0, *map(len, rows)]), n_machines, **details)  # type: ignore[arg-type]
@@ -177,6 +180,23 @@ def check_instance(value: Any) -> None:
     """Refuse what is no instance, such as the name of one."""
     if not isinstance(value, Instance):
         raise InstanceError(f"expected an Instance, such as l2s.load('ta01'), got {value!r}")
+
+
+def _pairs(number: int, job: Iterable[Any]) -> list[tuple[int, int]]:
+    """The (machine, duration) pairs of a job, nothing dropped and nothing rounded."""
+    try:
+        operations = list(job)
+    except TypeError:
+        raise InstanceError(f"job {number} is {job!r}, expected a list of (machine, duration)") from None
+    for k, operation in enumerate(operations):
+        try:
+            machine, duration = operation
+            operations[k] = (index(machine), index(duration))
+        except (TypeError, ValueError):
+            raise InstanceError(
+                f"job {number}, index {k} is {operation!r}, expected (machine, duration), two integers"
+            ) from None
+    return operations
 
 
 def _frozen_int32(values: ArrayLike, name: str) -> IntArray:

@@ -104,11 +104,15 @@ def _contents(source: Source) -> tuple[bytes, str]:
         if isinstance(source, str) and not os.path.exists(path):
             raise unknown_name("instance", path, benchmarks.benchmark_names(), " (and there is no such file)")
         return read_bytes(Path(path), InstanceFormatError), path
+    if not hasattr(source, "read"):
+        raise InstanceFormatError(f"expected a benchmark name, a path or an open file, got {source!r}")
     try:
         contents = source.read()
+        return contents.encode() if isinstance(contents, str) else bytes(contents), _label(source)
     except UnicodeDecodeError as error:
         raise InstanceFormatError(f"{_label(source)}:1: binary file, expected it opened in binary mode") from error
-    return contents.encode() if isinstance(contents, str) else bytes(contents), _label(source)
+    except (OSError, TypeError, ValueError) as error:
+        raise InstanceFormatError(f"{_label(source)}: cannot be read: {error}") from error
 
 
 def _label(file: IO[Any]) -> str:
@@ -139,7 +143,17 @@ def _detect(contents: bytes, label: str, registry: Registry) -> InstanceFormat:
         raise InstanceFormatError(f"{label}:1: recognised as {names}, expected one format; name the one it is in")
     expected = ", ".join(f"{getattr(each, 'expects', 'its contents')} ({each.name})" for each in formats)
     kind = "binary file in no known format" if b"\0" in contents else "not in any known format"
+    if kind.startswith("not") and not _is_utf8(contents):
+        raise InstanceFormatError(f"{label}:1: not UTF-8, expected an instance as text in UTF-8")
     raise InstanceFormatError(f"{label}:1: {kind}, expected one of: {expected}{''.join(failures)}")
+
+
+def _is_utf8(contents: bytes) -> bool:
+    try:
+        contents.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _all_formats(registry: Registry) -> tuple[list[InstanceFormat], list[str]]:

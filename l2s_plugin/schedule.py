@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import CyclicOrderError, ScheduleError
-from l2s_plugin.instance import Instance, IntArray
+from l2s_plugin.instance import Instance, IntArray, check_instance
+from l2s_plugin.records import parse_json
 
 JSON_FORMAT = "l2s-schedule"
 
@@ -46,10 +47,7 @@ class Schedule:
         """Start all operations as early as the orders allow; raises `CyclicOrderError` where none can."""
         if len(orders) != instance.n_machines:
             raise ScheduleError(f"{len(orders)} machine orders, expected {instance.n_machines}")
-        try:
-            rows = [np.asarray(order, np.int64).ravel() for order in orders]
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ScheduleError(f"machine orders must hold operation ids: {error}") from error
+        rows = [_operations(order) for order in orders]
         by_machine = np.argsort(instance.machine, kind="stable")
         for machine, row in enumerate(rows):
             expected = by_machine[instance.machine_offset[machine] : instance.machine_offset[machine + 1]]
@@ -73,13 +71,15 @@ class Schedule:
     @classmethod
     def from_linear_order(cls, instance: Instance, operations: ArrayLike) -> Schedule:
         """Schedule the operations one after the other, each as early as those before it allow."""
-        operations = np.asarray(operations, np.int64)
+        operations = _operations(operations)
+        if not np.array_equal(np.sort(operations), np.arange(instance.n_operations)):
+            raise ScheduleError(f"an order must list the {instance.n_operations} operations once each")
         by_machine = np.argsort(instance.machine[operations], kind="stable")
         return cls.from_order(instance, operations[by_machine])
 
     @classmethod
     def from_starts(cls, instance: Instance, start: ArrayLike) -> Schedule:
-        """Keep the start times and read the machine orders off them; see `verify` for what they violate."""
+        """Keep the start times and read the machine orders off them; raises `ScheduleError` where they overlap."""
         start = np.asarray(start)
         if start.shape != (instance.n_operations,):
             raise ScheduleError(f"{start.size} start times, expected {instance.n_operations}")
@@ -90,6 +90,14 @@ class Schedule:
         # by machine, then start; equal starts: the shorter first, then in job order (zero durations)
         ids = np.arange(instance.n_operations)
         order = np.lexsort((ids, instance.duration, start, instance.machine))
+        for row, owner in ((order, instance.machine), (ids, instance.job)):
+            before, after = row[:-1], row[1:]
+            late = (owner[before] == owner[after]) & (start[after] < start[before] + instance.duration[before])
+            for k in np.flatnonzero(late)[:1]:
+                raise ScheduleError(
+                    f"{instance.describe(after[k])} starts at {start[after[k]]}, "
+                    f"before {instance.describe(before[k])} ends at {start[before[k]] + instance.duration[before[k]]}"
+                )
         return cls(instance, order.astype(np.int32), start)
 
     @property
@@ -197,6 +205,7 @@ class Schedule:
     @classmethod
     def load(cls, instance: Instance, path: str | Path) -> Schedule:
         """Read a schedule of `instance` from the JSON form; raises `ScheduleError` for anything else."""
+        check_instance(instance)
         return cls.from_dict(instance, read_schedule_json(path), str(path))
 
     @classmethod
@@ -231,15 +240,21 @@ def read_schedule_json(path: str | Path) -> dict[str, Any]:
     """Read a schedule file without judging its numbers."""
     from l2s_plugin.files import read_text
 
-    try:
-        data = json.loads(read_text(path, ScheduleError))
-    except json.JSONDecodeError as error:
-        raise ScheduleError(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
-        raise ScheduleError(f"{path}: not JSON that can be read: {error}") from error
+    data = parse_json(read_text(path, ScheduleError), str(path), ScheduleError)
     if not isinstance(data, dict) or data.get("format") != JSON_FORMAT:
         raise ScheduleError(f'{path}: not a schedule, expected an object with "format": "{JSON_FORMAT}"')
     return data
+
+
+def _operations(values: ArrayLike) -> NDArray[np.int64]:
+    """Operation ids as an array; what is no whole number is refused, not rounded."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise ScheduleError(f"machine orders must hold operation ids: {error}") from error
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise ScheduleError(f"machine orders must hold operation ids, got {array.dtype}")
+    return array.ravel().astype(np.int64)
 
 
 def _topological_order(instance: Instance, order: IntArray) -> IntArray:

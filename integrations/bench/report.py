@@ -20,8 +20,9 @@ COLUMNS = ("group", "method", "budget", "runs", "gap %", "s.e.", "at best known"
 
 def makespan_at(cell: Row, steps: int) -> int:
     """The incumbent of a run after `steps` steps, read off its history."""
-    reached = [makespan for _, step, makespan in cell["history"] if step <= steps]
-    return int(reached[-1] if reached else cell["history"][0][2])
+    history = cell["history"] or [(0, 0, cell["makespan"])]
+    reached = [makespan for _, step, makespan in history if step <= steps]
+    return int(reached[-1] if reached else history[0][2])
 
 
 def gap(cell: Row, makespan: int) -> float:

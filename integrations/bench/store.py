@@ -8,6 +8,13 @@ from typing import Any
 
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import append_text
+from l2s_plugin.records import check, parse_json
+
+_ROW = {  # what the tables and curves are made of; a row holds more
+    "key": str, "group": str, "label": str, "instance": str, "method": str, "seed": int, "makespan": int,
+    "lower_bound": int, "upper_bound": int | None, "steps": int, "seconds": float, "time_limit": float | None,
+    "history": list[tuple[float, int, int]],
+}  # fmt: skip
 
 
 class Store:
@@ -30,10 +37,13 @@ class Store:
         whole = lines[:-1]  # what follows the last line end is a line that was being written when the run was killed
         for number, line in enumerate(whole, 1):
             try:
-                row = json.loads(line)
-                self.rows[row["key"]] = row
-            except (ValueError, KeyError, TypeError) as error:
-                raise L2SError(f"{path}:{number}: not a finished cell; remove the line to run it again") from error
+                row = check(parse_json(line, "line"), _ROW, "cell")
+                if min(row["makespan"], row["steps"], row["seconds"]) < 0:
+                    raise L2SError("numbers below 0")
+            except L2SError as error:
+                message = f"{path}:{number}: not a finished cell ({error}); remove the line to run it again"
+                raise L2SError(message) from error
+            self.rows[row["key"]] = row
         if lines[-1]:
             with path.open("rb+") as file:
                 file.truncate(sum(len(line) + 1 for line in whole))

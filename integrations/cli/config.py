@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ import click
 from integrations.cli.completion import files
 from l2s_plugin.errors import L2SError, UnknownNameError, unknown_name
 from l2s_plugin.files import read_text
+from l2s_plugin.records import parse_toml
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,10 +39,7 @@ def config_file(ctx: click.Context) -> str | None:
 
 def read_config(ctx: click.Context, path: str) -> dict[str, Any]:
     """The values in a file by parameter of the command, each checked against what the option takes."""
-    try:
-        entries = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise L2SError(f"{path}: not TOML: {error}") from error
+    entries = parse_toml(read_text(path), path)
     known = _keys(ctx.command)
     values: dict[str, Any] = {}
     for key, value in entries.items():

@@ -9,6 +9,7 @@ objects are refused.
 from __future__ import annotations
 
 import io
+import math
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ def _array(data: bytes, source: str) -> NDArray[Any]:
         raise fail(source, 1, "no NumPy header, expected a NumPy .npy file")
     file = io.BytesIO(data)
     try:
+        _check_size(file, len(data))
         array = np.load(file, allow_pickle=False)
     except Exception as error:  # numpy's header parser lets out whatever the damage leads to
         reason = " ".join(str(error).split())
@@ -69,6 +71,15 @@ def _array(data: bytes, source: str) -> NDArray[Any]:
     if rest:
         raise fail(source, 1, f"{rest} bytes after the array, expected the end of the file")
     return array
+
+
+def _check_size(file: io.BytesIO, available: int) -> None:
+    """Refuse an array larger than its file before numpy makes room for it."""
+    header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    shape, _, dtype = header[np.lib.format.read_magic(file)](file)
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > available:
+        raise ValueError(f"an array of {'x'.join(map(str, shape))[:60]} in {available} bytes")
+    file.seek(0)
 
 
 def _instance(pair: NDArray[Any], source: str, name: str, where: str) -> Instance:

@@ -235,7 +235,7 @@ class Raises:
 
 class StartsEverythingAtOnce:
     def __call__(self, instance, seed):
-        return Schedule.from_starts(instance, np.zeros(instance.n_operations, np.int64))
+        return Schedule(instance, np.argsort(instance.machine), np.zeros(instance.n_operations))  # type: ignore[arg-type]
 
 
 class ForgetsTheLastJob:

@@ -169,7 +169,8 @@ def test_schedules_that_do_not_fit_are_refused():
         import_schedule(TheirSchedule(instance))
     with pytest.raises(ScheduleError, match="belongs to"):
         export_schedule(dispatch(l2s.load("la01")), instance)
-    spread = Schedule.from_starts(l2s.load("ft06"), np.arange(36)[::-1] * 100)  # machines agree, jobs do not
+    ours, start = l2s.load("ft06"), np.arange(36)[::-1] * 100
+    spread = Schedule(ours, np.lexsort((start, ours.machine)), start)  # machines agree, jobs do not
     with pytest.raises(ScheduleError):
         import_schedule(export_schedule(spread, instance))
 

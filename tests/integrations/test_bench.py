@@ -224,6 +224,29 @@ def test_an_instance_that_takes_no_time_has_no_gap(tmp_path):
 
 
 def test_a_store_with_rubbish_in_it_names_the_line(tmp_path):
-    (tmp_path / "cells.jsonl").write_text('{"key": "a"}\nrubbish\n')
-    with pytest.raises(L2SError, match=r"cells.jsonl:2: not a finished cell"):
-        Store(tmp_path)
+    """Rubbish is any line that the tables and curves cannot be made of."""
+    output = tmp_path / "run"
+    assert run("ft06", "--steps", "5", "--output", str(output)).exit_code == 0
+    (line,) = (output / "cells.jsonl").read_text().splitlines()
+    row = json.loads(line)
+    damaged = [
+        json.dumps({key: value for key, value in row.items() if key != missing}) for missing in ("key", "history")
+    ]
+    damaged += [
+        json.dumps(row | change)
+        for change in (
+            {"key": []},
+            {"makespan": "55"},
+            {"history": 5},
+            {"history": [5]},
+            {"history": [[0.1, 0]]},
+            {"seconds": None},
+            {"steps": -1},
+            {"upper_bound": "x"},
+            {"time_limit": []},
+        )
+    ]
+    for rubbish in ("rubbish", "5", "null", "[]", "{}", '"a"', "[" * 5000, *damaged):
+        (tmp_path / "cells.jsonl").write_text(f"{line}\n{rubbish}\n")
+        with pytest.raises(L2SError, match=r"cells.jsonl:2: not a finished cell"):
+            Store(tmp_path)

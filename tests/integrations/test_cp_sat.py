@@ -179,7 +179,7 @@ def test_an_infeasible_warm_start_is_refused_with_the_violated_constraint(tmp_pa
     start = good.start.copy()
     start[1] = start[0]  # before its predecessor has ended
     with pytest.raises(ScheduleError, match=r"warm start: operation 1 .* before operation 0"):
-        cp_sat.solve(instance, Schedule.from_starts(instance, start), time_limit=1)
+        cp_sat.solve(instance, Schedule(instance, good.order, start), time_limit=1)
     file = tmp_path / "bad.json"
     file.write_text(json.dumps({**good.to_dict(), "start": start.tolist()}))
     with pytest.raises(ScheduleError, match=r"bad\.json: operation 1 .* before operation 0"):

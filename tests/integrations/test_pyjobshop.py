@@ -159,7 +159,7 @@ def test_what_is_of_another_kind_is_refused_in_one_line():
 
 def test_solutions_that_break_a_constraint_are_refused():
     instance = l2s.load("ft06")
-    everything_at_once = Schedule.from_starts(instance, np.zeros(instance.n_operations, int))
+    everything_at_once = Schedule(instance, np.argsort(instance.machine), np.zeros(instance.n_operations, int))
     data = export_instance(instance)
     with pytest.raises(ScheduleError):
         import_schedule(export_schedule(everything_at_once, data), data)

@@ -130,3 +130,25 @@ def test_pickles_hold_the_data_alone_and_come_back_read_only(solution):
     assert again.instance.name == schedule.instance.name
     assert not again.instance.duration.flags.writeable
     assert not again.start.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("jobs", "message"),
+    [
+        ([[(0, 1, 99)]], r"job 0, index 0 is \(0, 1, 99\), expected \(machine, duration\)"),
+        ([[("saw", 3)]], r"job 0, index 0 is \('saw', 3\), expected .*two integers"),
+        ([[(0, 1)], [(0, 1), (1, 2.5)]], r"job 1, index 1 is \(1, 2\.5\)"),
+        ([[0, 1]], "job 0, index 0 is 0, expected"),
+        ([5], "job 0 is 5, expected a list"),
+    ],
+)
+def test_jobs_are_pairs_of_whole_numbers_and_nothing_is_dropped(jobs, message):
+    with pytest.raises(InstanceError, match=message):
+        Instance.from_jobs(jobs)
+
+
+def test_memory_is_in_proportion_to_the_operations():
+    """A wrong number of machines must not ask for all memory."""
+    for machine, n_machines in ((0, 10**7), (10**9, None)):
+        with pytest.raises(InstanceError, match="machines for 1 operations, expected at most 10001"):
+            Instance.from_jobs([[(machine, 3)]], n_machines)

@@ -311,3 +311,30 @@ def test_an_impossible_instance_from_a_format_names_the_file(tmp_path, register)
 def test_saving_where_no_file_can_be_is_one_line(tmp_path):
     with pytest.raises(L2SError, match=r"cannot write .*: No such file or directory"):
         save(benchmark("ft06"), tmp_path / "missing" / "x.json")
+
+
+def test_what_is_neither_name_nor_file_is_one_line():
+    with pytest.raises(InstanceFormatError, match="expected a benchmark name, a path or an open file, got 5"):
+        load(5)  # type: ignore[arg-type]
+
+
+def test_text_in_another_encoding_is_called_by_its_name(tmp_path):
+    (tmp_path / "latin.txt").write_bytes("# Säge\n1 1\n0 5\n".encode("latin-1"))
+    with pytest.raises(InstanceFormatError, match="latin.txt:1: not UTF-8"):
+        load(tmp_path / "latin.txt")
+
+
+LARGE_CLAIMS = {
+    "header": b"1 10000000\n0 5 -1 -1\n",
+    "json": b'{"format": "l2s-instance", "version": 1, "n_machines": 10000000, "jobs": [[[0, 5]]]}',
+    "metadata": b'{"duration_matrix": [[5]], "machines_matrix": [[0]], "metadata": {"n_machines": 10000000}}',
+    "npy": b"\x93NUMPY\x01\x00\x76\x00"
+    + b"{'descr': '<i8', 'fortran_order': False, 'shape': (2, 1000000, 1000000), }".ljust(117) + b"\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", LARGE_CLAIMS.values(), ids=LARGE_CLAIMS)
+def test_small_files_that_claim_to_be_large_are_refused(data, tmp_path):
+    (tmp_path / "small").write_bytes(data)
+    with pytest.raises(InstanceFormatError, match=r"expected at most 10001|an array of 2x1000000x1000000 in"):
+        load(tmp_path / "small")

@@ -155,11 +155,42 @@ def test_orders_that_do_not_fit_the_instance_are_refused(orders, message):
         ([0, 3, 0, 3, 7.5], "start times must be integers"),
         ([0, 3, 0, 3, 2**31 - 1], "beyond 32 bits"),
         ([0, 3, 0, 3, 2**40], "beyond 32 bits"),
+        ([0, 3, 3, 3, 7], r"operation 2 .* starts at 3, before operation 1 .* ends at"),
+        ([0, 2, 0, 3, 7], r"operation 1 .* starts at 2, before operation 0 .* ends at 3"),
     ],
 )
 def test_starts_that_do_not_fit_the_instance_are_refused(start, message):
     with pytest.raises(ScheduleError, match=message):
         Schedule.from_starts(SHOP, start)
+
+
+@pytest.mark.parametrize("orders", [[[0.9, 3.2], [2, 1, 4]], [[0, 3], ["2", "1", "4"]], [[0, 3], [[2], [1, 4]]]])
+def test_machine_orders_are_never_rounded(orders):
+    """What is no whole number is refused, in flat orders as well."""
+    with pytest.raises(ScheduleError, match="must hold operation ids"):
+        Schedule.from_machine_orders(SHOP, orders)
+    with pytest.raises(ScheduleError, match="must hold operation ids"):
+        Schedule.from_linear_order(SHOP, [0.9, 1.0, 2.0, 3.0, 4.0])
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [0, 1, 2, 3, 3], [0, 1, 2, 3, 5], [0, 1, 2, 3, -1]])
+def test_a_flat_order_lists_every_operation_once(order):
+    with pytest.raises(ScheduleError, match="must list the 5 operations once each"):
+        Schedule.from_linear_order(SHOP, order)
+
+
+def test_swapped_arguments_of_load_are_named(tmp_path):
+    with pytest.raises(L2SError, match="expected an Instance, such as"):
+        Schedule.load(str(tmp_path / "s.json"), SHOP)  # type: ignore[arg-type]
+
+
+def test_numbers_of_thousands_of_digits_in_a_schedule_are_one_line(tmp_path):
+    text = json.dumps(Schedule.from_starts(SHOP, [0, 3, 0, 3, 7]).to_dict())
+    for start in ("9" * 4300, "[" * 500 + "]" * 500):
+        (tmp_path / "s.json").write_text(text.replace('"start": [0', f'"start": [{start}'))
+        with pytest.raises(ScheduleError, match=r"s\.json:1: unreadable JSON") as caught:
+            Schedule.load(SHOP, tmp_path / "s.json")
+        assert len(str(caught.value)) < 300
 
 
 def test_cannot_be_changed():
@@ -202,8 +233,8 @@ def test_file_round_trips(tmp_path):
         ('{"format": "something else"}', r"s\.json: not a schedule"),
         ('{"format": "l2s-schedule"}', r"s\.json: version is missing"),
         ("\N{SNOWMAN}", r"s\.json:1: not JSON"),
-        ("9" * 5000, r"s\.json: not JSON that can be read"),
-        ("[" * 100_000, r"s\.json: not JSON that can be read"),
+        ("9" * 5000, r"s\.json:1: unreadable JSON"),
+        ("[" * 100_000, r"s\.json:1: unreadable JSON"),
     ],
 )
 def test_files_that_are_no_schedule_are_refused_in_one_line(tmp_path, text, message):
