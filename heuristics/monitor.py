@@ -12,7 +12,7 @@ from typing import Any
 from heuristics.result import Improvement, Result
 from heuristics.search import Search, part_name
 from l2s_plugin import bounds
-from l2s_plugin.errors import PluginError
+from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
@@ -24,7 +24,7 @@ _in_threads: set[Monitor] = set()  # runs in other threads than the main one, wh
 
 
 class SearchError(PluginError):
-    """A part of the search broke its contract; `result` holds the best schedule found before."""
+    """A part of the search failed; `result` holds the best schedule found before."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class Monitor:
         self.target = max(self.lower_bound, -1 if stop.makespan is None else stop.makespan)
         self.history: list[tuple[float, int, int]] = []
         self.stopped_by = ""
-        self._failure: PluginError | None = None
+        self._failure: Exception | None = None
         self._listener = listener
         self._registry = registry or default_registry()
         self._lock = threading.Lock()
@@ -111,8 +111,8 @@ class Monitor:
             return True
         return self.stop.seconds is not None and self.seconds >= self.stop.seconds
 
-    def fail(self, error: PluginError) -> None:
-        """End the run because a part of it broke its contract; `finish` then raises."""
+    def fail(self, error: Exception) -> None:
+        """End the run because a part of it failed; `finish` then raises, with the incumbent."""
         self.stopped_by = "error"
         self._failure = self._failure or error
 
@@ -136,9 +136,14 @@ class Monitor:
                 return "condition"
         return ""
 
-    def finish(self, method: str, search: Search, order: Any, seed: int, steps: int, workers: int = 1) -> Result:
-        """Turn the incumbent into a verified result and tell the observers; raises `SearchError` after a failure."""
-        schedule = Schedule.from_linear_order(self.instance, order)
+    def finish(
+        self, method: str, search: Search | None, best: Any, seed: int, steps: int = 0, workers: int = 1
+    ) -> Result:
+        """Turn the best schedule or linear order into a verified result and tell the observers.
+
+        Raises `SearchError` after a failure.
+        """
+        schedule = best if isinstance(best, Schedule) else Schedule.from_linear_order(self.instance, best)
         schedule.verify()
         result = Result(
             schedule=schedule,
@@ -146,9 +151,9 @@ class Monitor:
             method=method,
             steps=steps,
             seconds=self.seconds,
-            selector=part_name(search.selector),
-            neighbourhood=part_name(search.neighbourhood),
-            gear=search.gear,
+            selector=part_name(search.selector) if search else None,
+            neighbourhood=part_name(search.neighbourhood) if search else None,
+            gear=search.gear if search else None,
             seed=seed,
             workers=workers,
             stopped_by=self.stopped_by,
@@ -156,7 +161,9 @@ class Monitor:
         )
         self._registry.observe("l2s_search_finished", instance=self.instance, result=result)
         if self._failure is not None:
-            raise SearchError(str(self._failure), result) from self._failure
+            told = isinstance(self._failure, L2SError)
+            name = "" if told else f"{type(self._failure).__name__}: "
+            raise SearchError(f"{name}{self._failure}", result) from self._failure
         return result
 
 

@@ -112,10 +112,10 @@ class Island:
                 reason = self.search.run(until, monitor.target, self._patience)
             except PluginError as error:
                 monitor.fail(error)
+            if self.search.best_makespan < self.best.makespan:  # before observers, which may fail, hear of it
+                self.best = Member(self.search.best_makespan, self.search.best_order)
             for step, makespan in self.search.take_events():
                 monitor.record(step * workers, makespan)
-            if self.search.best_makespan < self.best.makespan:
-                self.best = Member(self.search.best_makespan, self.search.best_order)
             if reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED):
                 self._turn_over()
             if monitor.out_of_time():

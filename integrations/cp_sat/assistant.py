@@ -72,7 +72,10 @@ class Assistant:
                 return 1
         return 0
 
-    def dismiss(self) -> None:
+    def __enter__(self) -> Assistant:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         """End the turn, if any; what it found is with the incumbent."""
         self._dismissed = True
         self._pool.shutdown()
@@ -168,7 +171,9 @@ class Assistant:
         return attempt.finish()
 
     def _over(self) -> bool:
-        return self._dismissed or self._monitor.out_of_time()
+        makespan = self._incumbent.makespan
+        met = makespan is not None and makespan <= self._monitor.target
+        return met or self._dismissed or self._monitor.out_of_time()
 
 
 def _share(n_operations: int, slow_search: bool, close: bool) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -87,15 +87,15 @@ def hybrid(
         assistant = Assistant(incumbent, workers, seed, line_log)
         crews = Crews(islands, monitor, pool)
         try:
-            while not monitor.should_stop(crews.steps):
-                crews.evolve(workers - assistant.cores(bool(crews.slow)))
-                _meet(islands, incumbent, crews.steps)
-        finally:
-            assistant.dismiss()
-        _meet(islands, incumbent, crews.steps)
+            with assistant:
+                while not monitor.should_stop(crews.steps):
+                    crews.evolve(workers - assistant.cores(bool(crews.slow)))
+                    _meet(islands, incumbent, crews.steps)
+            _meet(islands, incumbent, crews.steps)
+        except Exception as error:
+            monitor.fail(error)
         islands[0].rest()
-        best = min((island.best for island in islands), key=lambda member: member.makespan)
-        return monitor.finish(METHOD, islands[0].search, best.order, seed, crews.steps, workers)
+        return monitor.finish(METHOD, islands[0].search, _best(islands, incumbent), seed, crews.steps, workers)
 
 
 class Crews:
@@ -127,9 +127,10 @@ class Crews:
             self._pool.submit(island.evolve, self._monitor, self._until(island, count), len(self._islands))
             for island in crew
         ]
+        wait(run)
+        self.steps = sum(island.search.step for island in self._islands)
         for future in run:
             future.result()
-        self.steps = sum(island.search.step for island in self._islands)
         if self.slow is not False:
             self._measure((self.steps - before) / count, max(time.perf_counter() - begin, 1e-6))
         if all(island.search.step % self._per_round == 0 for island in crew) or self.slow:
@@ -151,6 +152,13 @@ class Crews:
         if seconds > _ROUND / 3 or steps >= self._per_round:
             self.slow = steps / seconds * self._monitor.instance.n_operations < _SLOW
         self._slow_round = max(1, min(int(min(4.0, _ROUND / seconds) * self._slow_round), _MOST_STEPS))
+
+
+def _best(islands: list[Island], incumbent: Incumbent) -> Any:
+    """The incumbent, or the linear order of an island that has something better."""
+    best = min((island.best for island in islands), key=lambda member: member.makespan)
+    known = incumbent.schedule
+    return known if known is not None and known.makespan <= best.makespan else best.order
 
 
 def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:

@@ -50,14 +50,14 @@ class Window:
         untouched = [np.bincount(owner[self.operations], minlength=count) == 0 for owner, count in owners]
         # the longest path that never enters the window: no order of the window makes it shorter
         self.bypass = max(int(((r + a) * u).max()) for r, a, u in zip(ready, after, untouched, strict=True))
-        horizon = schedule.makespan - 1
+        horizon, lower_bound = schedule.makespan - 1, max(lower_bound, self.bypass)
         job, machine = instance.job[self.operations], instance.machine[self.operations]
         earliest = np.maximum(ready[0][job], ready[1][machine])
         tail = np.maximum(after[0][job], after[1][machine])
         latest = horizon - tail - instance.duration[self.operations]
-        self.hopeless = self.bypass > horizon or bool((latest < earliest).any())
+        self.hopeless = lower_bound > horizon or bool((latest < earliest).any())
         if not self.hopeless:
-            self._build(earliest, latest, tail, max(lower_bound, self.bypass), horizon)
+            self._build(earliest, latest, tail, lower_bound, horizon)
 
     def _build(self, earliest: Times, latest: Times, tail: Times, lower_bound: int, horizon: int) -> None:
         instance = self.instance

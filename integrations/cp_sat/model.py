@@ -43,12 +43,12 @@ class JobShopModel:
         self.model: Any = cp_model.CpModel()
         head, tail = job_heads_and_tails(instance)
         latest = horizon - tail - instance.duration
-        self.makespan: Any = self.model.new_int_var(lower_bound, horizon, "makespan")
+        self.makespan: Any = self._variable(lower_bound, horizon, "makespan")
         self.start: list[Any] = []
         intervals: list[Any] = []
         rows = zip(head.tolist(), latest.tolist(), instance.duration.tolist(), strict=True)
         for operation, (first, last, duration) in enumerate(rows):
-            start = self.model.new_int_var(first, last, f"start{operation}")
+            start = self._variable(first, last, f"start{operation}")
             self.start.append(start)
             intervals.append(self.model.new_fixed_size_interval_var(start, duration, f"operation{operation}"))
         for row in instance.split_by_job(np.arange(instance.n_operations)):
@@ -63,6 +63,12 @@ class JobShopModel:
             elif len(row) > 1:
                 self.model.add_no_overlap([intervals[operation] for operation in row.tolist()])
         self.model.minimize(self.makespan)
+
+    def _variable(self, first: int, last: int, name: str) -> Any:
+        """A variable; one without any value makes the model infeasible, where CP-SAT would call it invalid."""
+        if first > last:
+            self.model.add_bool_or([])
+        return self.model.new_int_var(first, max(first, last), name)
 
     def _chain(self, operations: IntArray) -> None:
         """One after the other."""

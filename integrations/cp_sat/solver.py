@@ -15,7 +15,7 @@ from integrations.cp_sat.model import JobShopModel
 from integrations.cp_sat.options import Log, WarmStart, check_limits, check_log, check_warm_start, check_workers
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance, check_instance
-from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.registry import Registry
 from l2s_plugin.stop import Condition, Stop
 
 METHOD = "cp-sat"
@@ -71,24 +71,15 @@ def solve(
 
     with Monitor(instance, limits, listener, registry) as monitor:
         incumbent = Incumbent(monitor)
-        if given is not None:
-            incumbent.offer(given)
         fallback = given or dispatch(instance, FALLBACK_RULE, seed, registry=registry)
-        if not monitor.should_stop(0):
-            _run(incumbent, fallback.makespan, workers, seed, line_log)
-        result = Result(
-            schedule=incumbent.schedule or fallback,
-            lower_bound=monitor.lower_bound,
-            method=METHOD,
-            seconds=monitor.seconds,
-            seed=seed,
-            workers=workers,
-            stopped_by=monitor.stopped_by,
-            history=list(monitor.history),
-        )
-    result.schedule.verify()
-    (registry or default_registry()).observe("l2s_search_finished", instance=instance, result=result)
-    return result
+        try:
+            if given is not None:
+                incumbent.offer(given)
+            if not monitor.should_stop(0):
+                _run(incumbent, fallback.makespan, workers, seed, line_log)
+        except Exception as error:
+            monitor.fail(error)
+        return monitor.finish(METHOD, None, incumbent.schedule or fallback, seed, workers=workers)
 
 
 def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Callable[[str], None] | None) -> None:

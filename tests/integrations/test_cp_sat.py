@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import l2s_plugin as l2s
 from heuristics import Result, dispatch, tabu_search
+from heuristics.monitor import SearchError
 from l2s_plugin.errors import L2SError, MissingExtraError, ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
@@ -134,8 +135,10 @@ def test_listeners_and_observers_hear_of_improvements_and_what_they_raise_surfac
         if event.makespan < dispatch(instance).makespan:
             raise RuntimeError("from the listener")
 
-    with pytest.raises(RuntimeError, match="from the listener"):
+    with pytest.raises(SearchError, match="RuntimeError: from the listener") as error:
         cp_sat.solve(instance, dispatch(instance), time_limit=60, workers=1, listener=fail)
+    check(error.value.result, dispatch(instance).makespan - 1)
+    assert isinstance(error.value.__cause__, RuntimeError)
 
 
 def test_one_worker_is_reproducible():

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 
 import l2s_plugin as l2s
 from heuristics import dispatch, solve
-from l2s_plugin.errors import L2SError, PluginError
+from heuristics.monitor import SearchError
+from l2s_plugin.errors import L2SError
 from l2s_plugin.selectors import StateView
 from tests.integrations.test_cp_sat import check, unknown
 from tests.integrations.test_cp_sat_model import TINY, optimum
@@ -100,20 +101,36 @@ def test_a_policy_is_the_argument_of_a_learned_selector():
         cp_sat.hybrid(unknown("ft06"), 1, policy="no-such-policy", neighbourhood="n5")
 
 
-def test_failures_of_parts_surface(monkeypatch):
-    class Broken(FirstMove):
-        def select(self, state, moves, rng):
-            raise ValueError("broken selector")
-
-    with pytest.raises(PluginError, match="broken selector"):
-        cp_sat.hybrid(unknown("ft10"), 30, 2, selector=Broken())
-
+@pytest.mark.parametrize("broken", ["selector", "turn", "listener"])
+def test_whatever_part_fails_the_error_carries_the_incumbent(broken, monkeypatch):
     def fail(*args):
-        raise RuntimeError("broken turn")
+        raise RuntimeError(f"broken {broken}")
 
-    monkeypatch.setattr(assistant.Assistant, "_prove", fail)
-    with pytest.raises(RuntimeError, match="broken turn"):
-        cp_sat.hybrid(unknown("ft10"), 30, 2)
+    instance = unknown("ft10")
+    options = {"warm_start": dispatch(instance)}
+    if broken == "turn":
+        monkeypatch.setattr(assistant.Assistant, "_prove", fail)
+    elif broken == "listener":
+        options["listener"] = lambda event: event.step and fail()
+    else:
+        options["selector"] = type("Broken", (FirstMove,), {"select": fail})()
+    with pytest.raises(SearchError, match=f"RuntimeError: broken {broken}") as error:
+        cp_sat.hybrid(instance, 30, 2, **options)
+    result = error.value.result
+    check(result, dispatch(instance).makespan)
+    assert result.stopped_by == "error"
+    assert result.makespan == result.history[-1][2]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("options", [{"gear": "python"}, {"selector": FirstMove()}, {"selector": "l2s"}])
+def test_windows_end_when_the_incumbent_meets_the_bound(workers, options, monkeypatch):
+    """No window is built that would have to be shorter than the bound: CP-SAT would refuse the model."""
+    monkeypatch.setattr(assistant, "_kinds", lambda n, slow: ("windows",))
+    instance = unknown("la05")  # its one-machine bound is the optimum
+    result = cp_sat.hybrid(instance, 60, workers, **({"neighbourhood": "n5"} | options))
+    check(result)
+    assert (result.makespan, result.status, result.stopped_by) == (593, "OPTIMAL", "optimal")
 
 
 @pytest.mark.parametrize("method", ["cp-sat", "hybrid"])

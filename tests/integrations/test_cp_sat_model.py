@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import l2s_plugin as l2s
-from heuristics import dispatch
+from heuristics import dispatch, tabu_search
 from l2s_plugin.evaluator import Evaluator
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
@@ -119,8 +119,6 @@ def test_machines_that_are_not_set_free_keep_their_order(data):
     instance = data.draw(instances(max_jobs=4, max_machines=3, max_operations=4))
     schedule = Schedule.from_linear_order(instance, data.draw(linear_orders(instance)))
     bound = l2s.bounds.lower_bound(instance)
-    if bound == schedule.makespan:
-        return
     free = data.draw(st.sets(st.integers(0, instance.n_machines - 1)))
     status, found = solve(Machines(schedule, free, bound))
     assert status in ("OPTIMAL", "INFEASIBLE")
@@ -129,6 +127,16 @@ def test_machines_that_are_not_set_free_keep_their_order(data):
         assert better.makespan < schedule.makespan
         for machine, (old, new) in enumerate(zip(schedule.machine_orders, better.machine_orders, strict=True)):
             assert machine in free or instance.duration[old].min(initial=1) == 0 or old.tolist() == new.tolist()
+
+
+def test_parts_of_an_incumbent_that_meets_the_bound_have_no_solution():
+    """CP-SAT would refuse a variable without values as an error in the model."""
+    instance = l2s.load("la05")
+    best = tabu_search(instance, stop=l2s.stop.target(593) | l2s.stop.steps(100_000)).schedule
+    assert best.makespan == l2s.bounds.lower_bound(instance)
+    assert Window(best, 10, 20, 593).hopeless
+    for model in (Machines(best, [0, 1], 593), Machines(best, [0, 1]), JobShopModel(instance, 100)):
+        assert solve(model) == ("INFEASIBLE", [])
 
 
 def test_windows_improve_a_dispatched_schedule():

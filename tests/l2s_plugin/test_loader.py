@@ -320,7 +320,7 @@ def test_what_is_neither_name_nor_file_is_one_line():
 
 def test_text_in_another_encoding_is_called_by_its_name(tmp_path):
     (tmp_path / "latin.txt").write_bytes("# Säge\n1 1\n0 5\n".encode("latin-1"))
-    with pytest.raises(InstanceFormatError, match="latin.txt:1: not UTF-8"):
+    with pytest.raises(InstanceFormatError, match=r"latin\.txt:1: not UTF-8"):
         load(tmp_path / "latin.txt")
 
 
