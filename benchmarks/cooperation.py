@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import l2s_plugin as l2s
-from heuristics import ProcessPool, cooperate, portfolio, solve
+from heuristics import Configuration, ProcessPool, cooperate, portfolio, solve
 from l2s_plugin.data import benchmark_info
 from l2s_plugin.files import write_text
 
@@ -46,7 +46,8 @@ def measure(names: list[str], budget: Budget, seeds: int, exchange: float) -> Ru
     runs: Runs = {way: {name: [] for name in names} for way in WAYS}
     for way, factor in (("1 worker, T", 1), ("1 worker, 2T", 2)):
         executor = partial(ProcessPool, 2)
-        singles = portfolio(names, "solve", range(2 * seeds), executor, stop=budget(1, factor)).wait()
+        alone = Configuration("solve", options={"known_bounds": False})
+        singles = portfolio(names, alone, range(2 * seeds), executor, stop=budget(1, factor)).wait()
         for run in sorted(singles.runs, key=lambda run: run.seed):
             if run.result is None:
                 raise SystemExit(run.error)
@@ -57,8 +58,8 @@ def measure(names: list[str], budget: Budget, seeds: int, exchange: float) -> Ru
         runs["2 tries, T"][name] = [min(pair) for pair in zip(single[::2], single[1::2], strict=True)]
         instance = l2s.load(name)
         for seed in range(seeds):
-            runs["2 threads, T"][name].append(solve(instance, stop, seed, workers=2).makespan)
-            together = cooperate(instance, stop, seed, workers=2, exchange=exchange)
+            runs["2 threads, T"][name].append(solve(instance, stop, seed, workers=2, known_bounds=False).makespan)
+            together = cooperate(instance, stop, seed, workers=2, exchange=exchange, known_bounds=False)
             runs["2 workers, T"][name].append(together.makespan)
             print(f"{name}, seed {seed}: {together.makespan}", flush=True)
     return runs

@@ -35,7 +35,12 @@ def main() -> None:
             gaps = []
             for name in names:
                 found = ensemble_search(
-                    l2s.load(name), selectors, stop=l2s.stop.steps(steps), seed=options.seed, neighbourhood="n5"
+                    l2s.load(name),
+                    selectors,
+                    stop=l2s.stop.steps(steps),
+                    seed=options.seed,
+                    neighbourhood="n5",
+                    known_bounds=False,
                 )
                 makespans = np.array([result.makespan for result in found.singles])
                 gaps.append(100 * (np.append(makespans, makespans.min()) / benchmark_info(name).upper_bound - 1))

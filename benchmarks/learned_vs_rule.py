@@ -60,7 +60,8 @@ def compare_steps(args: argparse.Namespace) -> None:
             for selector in (args.rule, learned):
                 gaps = [
                     [_gaps(search(
-                        instance, selector, neighbourhood, stop=l2s.stop.steps(MILESTONES[-1]), seed=seed
+                        instance, selector, neighbourhood, stop=l2s.stop.steps(MILESTONES[-1]), seed=seed,
+                        known_bounds=False,
                     )) for seed in range(1, args.seeds + 1)]
                     for instance in instances
                 ]  # fmt: skip
@@ -84,7 +85,7 @@ def compare_time(args: argparse.Namespace) -> None:
         polishers[args.rule] = args.rule
     polishers["learned"] = f"l2s-fast:{args.policy}" if args.policy else "l2s-fast"
     configurations = [
-        Configuration("solve", selector=args.rule, options={"polisher": polisher}, label=label)
+        Configuration("solve", selector=args.rule, options={"polisher": polisher, "known_bounds": False}, label=label)
         for label, polisher in polishers.items()
     ]
     everything: list[Gaps] = []
@@ -122,7 +123,9 @@ def compare_speed(args: argparse.Namespace) -> None:
             for turn in range(2 * args.turns):
                 begin = time.process_time()
                 selector = learned if turn % 2 else args.rule
-                tabu_search(instance, selector, neighbourhood, stop=l2s.stop.steps(100_000), seed=turn // 2)
+                tabu_search(
+                    instance, selector, neighbourhood, stop=l2s.stop.steps(100_000), seed=turn // 2, known_bounds=False
+                )
                 seconds[turn % 2].append(time.process_time() - begin)
             rule, own = (10 * float(np.median(part)) for part in seconds)
             print(f"| {name} {neighbourhood} | {rule:.2f} | {own:.2f} | {own / rule:.2f} |", flush=True)

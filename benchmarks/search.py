@@ -78,7 +78,7 @@ def one_gap(task: tuple[str, int, float | None, int | None, dict[str, Any]]) -> 
     name, seed, seconds, steps, arguments = task
     instance = l2s.load(name)
     stop = l2s.stop.steps(steps) if steps else l2s.stop.seconds(seconds or 10)
-    result = solve(instance, stop=stop, seed=seed, **arguments)
+    result = solve(instance, stop=stop, seed=seed, known_bounds=False, **arguments)
     gap = 100 * (result.makespan / benchmark_info(name).upper_bound - 1)
     return name, seed, gap, result.seconds, result.steps
 
@@ -120,7 +120,9 @@ def steps(options: argparse.Namespace) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"group": group}
         for limit in (500, 5000, 50_000):
             found = [
-                tabu_search(l2s.load(name), "estimate", "n5", stop=l2s.stop.steps(limit), seed=seed).makespan
+                tabu_search(
+                    l2s.load(name), "estimate", "n5", stop=l2s.stop.steps(limit), seed=seed, known_bounds=False
+                ).makespan
                 / benchmark_info(name).upper_bound
                 for name in benchmark_sets()[group]
                 for seed in range(1, options.seeds + 1)

@@ -41,6 +41,7 @@ def local_search_batch(
     forbid_undo: bool | None = None,
     recent: int = RECENT,
     registry: Registry | None = None,
+    known_bounds: bool = True,
 ) -> list[Result]:
     """Run a local search on each of the instances, all in step; results come in the order of the instances.
 
@@ -61,7 +62,9 @@ def local_search_batch(
     """
     selector = selector_for("local-search", selector, registry)
     memories = [local_memory(selector, forbid_undo, recent)] * len(instances)
-    return _follow("local-search", instances, selector, neighbourhood, memories, stop, seeds, initial, registry)
+    return _follow(
+        "local-search", instances, selector, neighbourhood, memories, stop, seeds, initial, registry, known_bounds
+    )
 
 
 def tabu_search_batch(
@@ -74,11 +77,12 @@ def tabu_search_batch(
     initial: Initial | Sequence[Initial] = "fdd/mwkr",
     tenure: tuple[int, int] | None = None,
     registry: Registry | None = None,
+    known_bounds: bool = True,
 ) -> list[Result]:
     """Run a `tabu_search` on each of the instances, all in step; see `local_search_batch`."""
     selector = selector_for("tabu", selector, registry)
     memories = [tabu_memory(instance, tenure) for instance in instances]
-    return _follow("tabu", instances, selector, neighbourhood, memories, stop, seeds, initial, registry)
+    return _follow("tabu", instances, selector, neighbourhood, memories, stop, seeds, initial, registry, known_bounds)
 
 
 @dataclass
@@ -119,6 +123,7 @@ def _follow(
     seeds: int | Sequence[int],
     initial: Initial | Sequence[Initial],
     registry: Registry | None,
+    known_bounds: bool,
 ) -> list[Result]:
     stop = ending(stop)
     searches, chosen = [], [check_seed(seed) for seed in _spread("seeds", seeds, instances)]
@@ -128,7 +133,7 @@ def _follow(
         search.start(first_order(instance, first, seed, registry))
         searches.append(search)
     # all clocks start when everything is ready
-    watched = [Monitor(instance, stop, registry=registry) for instance in instances]
+    watched = [Monitor(instance, stop, registry=registry, known_bounds=known_bounds) for instance in instances]
     members = [_Member(*parts) for parts in zip(searches, watched, chosen, strict=True)]
     if not members:
         return []

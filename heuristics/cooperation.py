@@ -45,6 +45,7 @@ class Plan:
     population: int
     patience: int
     gear: str | None
+    known_bounds: bool
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ def cooperate(
     patience: int = PATIENCE,
     gear: str | None = None,
     listener: Listener | None = None,
+    known_bounds: bool = True,
 ) -> Result:
     """Search with several populations that exchange their best schedules.
 
@@ -84,7 +86,7 @@ def cooperate(
 
     Parameters
     ----------
-    instance, stop, seed, initial, selector, polisher, neighbourhood, population, patience, gear, listener
+    instance, stop, seed, initial, selector, polisher, neighbourhood, population, patience, gear, listener, known_bounds
         See `solve`. A limit in steps counts the steps of all workers together. Selectors and neighbourhood must be such
         that they can be sent to other processes: names are.
     workers
@@ -105,10 +107,10 @@ def cooperate(
         default_registry().check(SelectorSpec, part)
     first = [_member(instance, first_order(instance, initial, seed + k, None)) for k in range(workers)]
     with _open(executor, workers) as pool:
-        plan = Plan(instance, selector, polisher, neighbourhood, population, patience, gear)
+        plan = Plan(instance, selector, polisher, neighbourhood, population, patience, gear, known_bounds)
         team = _Team(plan, first, seed, pool)
         team.work(Stop(steps=0))  # every process starts and compiles before the clock does
-        with Monitor(instance, stop, listener) as monitor:
+        with Monitor(instance, stop, listener, known_bounds=known_bounds) as monitor:
             monitor.record(0, team.best.makespan)
             for number in count(1):
                 if monitor.should_stop(team.steps):
@@ -210,6 +212,7 @@ class _Team:
         result = Result(
             schedule=Schedule.from_linear_order(monitor.instance, self.best.order),
             lower_bound=monitor.lower_bound,
+            bound_source=monitor.bound_source,
             method=METHOD,
             steps=self.steps,
             seconds=monitor.seconds,
@@ -238,7 +241,8 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
     island = Island(search, _begin(task, rng), plan.population, plan.patience, rng, task.members, polisher, plan.gear)
     if polisher is not None:
         island.prepare_polisher()
-    with Monitor(plan.instance, task.stop, registry=Registry()) as monitor:  # observers hear of it from the coordinator
+    silent = Registry()  # observers hear of it from the coordinator
+    with Monitor(plan.instance, task.stop, registry=silent, known_bounds=plan.known_bounds) as monitor:
         island.evolve(monitor, _FOREVER if task.stop.steps is None else task.stop.steps, 1)
         best = _member(plan.instance, island.best.order)
         island.harvest()

@@ -45,6 +45,7 @@ def local_search(
     gear: str | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
+    known_bounds: bool = True,
 ) -> Result:
     """Improve a schedule move by move, whatever move the selector picks.
 
@@ -76,6 +77,8 @@ def local_search(
         `"compiled"` or `"python"`; chosen from what selector and neighbourhood offer when None.
     listener
         Called with an `Improvement` whenever a better schedule is found.
+    known_bounds
+        Whether to end at the literature's bound of a classic benchmark; False to compare methods.
     """
     selector = selector_for("local-search", selector, registry)
     memory = local_memory(selector, forbid_undo, recent, annealing)
@@ -91,4 +94,5 @@ def local_search(
         gear,
         listener,
         registry,
+        known_bounds,
     )

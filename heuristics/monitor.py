@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from heuristics.result import Improvement, Result
+from heuristics.result import LITERATURE, ONE_MACHINE, Improvement, Result
 from heuristics.search import Search, part_name
 from l2s_plugin import bounds
 from l2s_plugin.errors import L2SError, PluginError
@@ -40,11 +40,12 @@ class Monitor:
         stop: Stop,
         listener: Listener | None = None,
         registry: Registry | None = None,
+        known_bounds: bool = True,
     ) -> None:
         self.instance = instance
         self.stop = stop
-        self.lower_bound = bounds.best_lower_bound(instance)
-        self.target = max(self.lower_bound, -1 if stop.makespan is None else stop.makespan)
+        self.proven, self._proof = bounds.lower_bound(instance), ONE_MACHINE
+        self._literature = bounds.known_bound(instance) if known_bounds else 0
         self.history: list[tuple[float, int, int]] = []
         self.stopped_by = ""
         self._failure: Exception | None = None
@@ -81,6 +82,26 @@ class Monitor:
         return time.perf_counter() - self._begin
 
     @property
+    def lower_bound(self) -> int:
+        """The best bound: `proven` by this run, or looked up."""
+        return max(self.proven, self._literature)
+
+    @property
+    def bound_source(self) -> str:
+        return LITERATURE if self._literature > self.proven else self._proof
+
+    @property
+    def target(self) -> int:
+        """The makespan at which the run ends."""
+        return max(self.lower_bound, -1 if self.stop.makespan is None else self.stop.makespan)
+
+    def prove(self, bound: int, source: str) -> None:
+        """Take note of a bound that a part of this run has proven."""
+        with self._lock:
+            if bound > self.proven:
+                self._proof, self.proven = source, bound
+
+    @property
     def best(self) -> int | None:
         """Makespan of the best schedule so far."""
         return self.history[-1][2] if self.history else None
@@ -94,7 +115,7 @@ class Monitor:
             if self.history:  # searches side by side count each for itself, but the steps of a run never fall
                 step = max(step, self.history[-1][1])
             self.history.append((seconds, step, makespan))
-            improvement = Improvement(self.instance, seconds, step, makespan, self.lower_bound)
+            improvement = Improvement(self.instance, seconds, step, makespan, self.lower_bound, self.bound_source)
             if self._listener is not None:
                 self._listener(improvement)
             self._registry.observe("l2s_incumbent", event=improvement)
@@ -131,7 +152,7 @@ class Monitor:
         if stop.no_improvement is not None and step - last >= stop.no_improvement:
             return "no improvement"
         if stop.conditions and best is not None:
-            progress = Progress(step, self.seconds, best, last, self.lower_bound)
+            progress = Progress(step, self.seconds, best, last, self.lower_bound, self.bound_source)
             if any(condition(progress) for condition in stop.conditions):
                 return "condition"
         return ""
@@ -148,6 +169,7 @@ class Monitor:
         result = Result(
             schedule=schedule,
             lower_bound=self.lower_bound,
+            bound_source=self.bound_source,
             method=method,
             steps=steps,
             seconds=self.seconds,

@@ -16,6 +16,11 @@ from l2s_plugin.schedule import Schedule
 OPTIMAL = "OPTIMAL"
 FEASIBLE = "FEASIBLE"
 
+# where a bound comes from (`Result.bound_source`)
+ONE_MACHINE = "one-machine"  # computed: `l2s_plugin.bounds.lower_bound`
+CP_SAT = "CP-SAT"  # proven by CP-SAT in this run
+LITERATURE = "literature"  # looked up: `l2s_plugin.bounds.known_bound`
+
 
 @dataclass(frozen=True)
 class Improvement:
@@ -26,13 +31,15 @@ class Improvement:
     step: int
     makespan: int
     lower_bound: int
+    bound_source: str = ""
 
 
 @dataclass(frozen=True)
 class Result:
     """The best schedule of a run and how it was found.
 
-    `lower_bound` is the best bound known: the one-machine bound of the instance or the one from the literature.
+    `lower_bound` is the best bound known, and `bound_source` says where it comes from: `one-machine` (computed),
+    `CP-SAT` (proven in this run) or `literature` (looked up, for the classic benchmarks).
     `stopped_by` says why the run ended: steps, seconds, target, no improvement, optimal, no moves, condition,
     interrupt.
     """
@@ -49,6 +56,7 @@ class Result:
     workers: int = 1
     stopped_by: str = ""
     history: list[tuple[float, int, int]] = field(default_factory=list, repr=False)
+    bound_source: str = ""
 
     @property
     def instance(self) -> Instance:
@@ -60,8 +68,17 @@ class Result:
 
     @property
     def status(self) -> str:
-        """`OPTIMAL` when bound and makespan meet, otherwise `FEASIBLE`."""
-        return OPTIMAL if self.makespan <= self.lower_bound else FEASIBLE
+        """`OPTIMAL` when this run has proven that nothing is shorter, otherwise `FEASIBLE`."""
+        return OPTIMAL if self.makespan <= self.lower_bound and self.bound_source != LITERATURE else FEASIBLE
+
+    @property
+    def verdict(self) -> str:
+        """How good the schedule is, in words."""
+        if self.status == OPTIMAL:
+            return "proven optimal"
+        if self.makespan <= self.lower_bound:
+            return "optimal by the literature's bound"
+        return f"gap {100 * self.gap:.2f} %"
 
     @property
     def gap(self) -> float:
@@ -83,6 +100,7 @@ class Result:
             "instance": self.instance.name,
             "makespan": self.makespan,
             "lower_bound": self.lower_bound,
+            "bound_source": self.bound_source,
             "upper_bound": self.instance.upper_bound,
             "status": self.status,
             "gap": round(self.gap, 6),
@@ -119,8 +137,8 @@ class Result:
         """A few lines for people."""
         known = self.instance.upper_bound
         lines = [
-            f"{self.instance.name} ({self.instance.size}): makespan {self.makespan}, bound {self.lower_bound}, "
-            + ("proven optimal" if self.status == OPTIMAL else f"gap {100 * self.gap:.2f} %"),
+            f"{self.instance.name} ({self.instance.size}): makespan {self.makespan}, "
+            f"bound {self.lower_bound}{f' ({self.bound_source})' if self.bound_source else ''}, {self.verdict}",
         ]
         if known and self.makespan != known:
             lines.append(f"best known: {known} ({100 * (self.makespan / known - 1):+.2f} %)")

@@ -36,6 +36,7 @@ def solve(
     gear: str | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
+    known_bounds: bool = True,
 ) -> Result:
     """Find the best schedule within the given limits.
 
@@ -45,7 +46,7 @@ def solve(
 
     Parameters
     ----------
-    instance, stop, seed, initial, selector, neighbourhood, gear, listener
+    instance, stop, seed, initial, selector, neighbourhood, gear, listener, known_bounds
         See `local_search`. A limit in steps counts the steps of all workers together.
     workers
         Number of threads.
@@ -61,7 +62,7 @@ def solve(
     islands = settle(
         instance, seed, initial, workers, selector, neighbourhood, population, patience, registry, gear, polisher, stop
     )
-    with Monitor(instance, stop, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
+    with Monitor(instance, stop, listener, registry, known_bounds) as monitor, ThreadPoolExecutor(workers) as pool:
         until, steps, per_round = 0, 0, steps_per_round(islands[0].search, stop)
         while not monitor.should_stop(steps):
             until += per_round

@@ -45,6 +45,7 @@ def tabu_search(
     gear: str | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
+    known_bounds: bool = True,
 ) -> Result:
     """Follow one tabu search trajectory.
 
@@ -58,4 +59,6 @@ def tabu_search(
         `(low, high)` in steps; `default_tenure(instance)` when None.
     """
     memory = tabu_memory(instance, tenure)
-    return follow("tabu", instance, neighbourhood, selector, memory, initial, stop, seed, gear, listener, registry)
+    return follow(
+        "tabu", instance, neighbourhood, selector, memory, initial, stop, seed, gear, listener, registry, known_bounds
+    )

@@ -55,12 +55,13 @@ def follow(
     gear: str | None,
     listener: Listener | None,
     registry: Registry | None,
+    known_bounds: bool = True,
 ) -> Result:
     """Run one trajectory; the parameters are those of the hosts."""
     stop, seed = ending(stop), check_seed(seed)
     search = Search(instance, neighbourhood, selector, memory, seed, gear, registry)
     order = first_order(instance, initial, seed, registry)
-    with Monitor(instance, stop, listener, registry) as monitor:
+    with Monitor(instance, stop, listener, registry, known_bounds) as monitor:
         pace = Pace()
         search.start(order)
         try:

@@ -67,7 +67,10 @@ def l2s_renderers() -> Iterable[RendererSpec]:  # type: ignore[empty-body]
 
 @hookspec
 def l2s_incumbent(event: Any) -> None:
-    """Observe a better schedule: `event` has `instance`, `makespan`, `step`, `seconds` and `lower_bound`."""
+    """Observe a better schedule.
+
+    `event` has `instance`, `makespan`, `step`, `seconds`, `lower_bound` and `bound_source`.
+    """
 
 
 @hookspec

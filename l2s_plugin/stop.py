@@ -25,6 +25,7 @@ class Progress:
     makespan: int
     last_improvement: int  # the step that found the incumbent
     lower_bound: int = 0  # the best known by now
+    bound_source: str = ""
 
 
 Condition = Callable[[Progress], bool]

@@ -60,6 +60,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         neighbourhood=configuration.neighbourhood,
         workers=1,  # cells run side by side, a core each
         population=configuration.population,
+        known_bounds=False,  # a run must not end because the optimum was looked up
     )
     result = METHODS[configuration.method].run(instance, settings)
     row = {"key": cell.key, "group": cell.group, "label": configuration.label, "seed": cell.seed}

@@ -156,6 +156,9 @@ class Patience:
 
 def overview(results: list[Result]) -> str:
     """One line about several results."""
-    optimal = sum(result.status == "OPTIMAL" for result in results)
+    verdicts = [result.verdict for result in results if result.makespan <= result.lower_bound]
+    optimal = [
+        f"{verdicts.count(verdict)} {verdict}" for verdict in sorted({"proven optimal", *verdicts}, reverse=True)
+    ]
     gap = 100 * sum(result.gap for result in results) / len(results)
-    return f"{len(results)} instances: {optimal} proven optimal, mean gap to the bound {gap:.2f} %"
+    return f"{len(results)} instances: {', '.join(optimal)}, mean gap to the bound {gap:.2f} %"

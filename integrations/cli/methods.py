@@ -32,6 +32,7 @@ class Settings:
     gear: str | None = None
     forbid_undo: bool | None = None
     scheduler: str | None = None
+    known_bounds: bool | None = None
     listener: Listener | None = None
 
     def given(self, *names: str) -> dict[str, Any]:
@@ -40,7 +41,7 @@ class Settings:
         return given | ({"polisher": None} if given.get("polisher") == NO_POLISHER else {})
 
 
-_TRAJECTORY = ("stop", "seed", "initial", "selector", "neighbourhood", "listener")
+_TRAJECTORY = ("stop", "seed", "initial", "selector", "neighbourhood", "listener", "known_bounds")
 
 
 def tabu(instance: Instance, settings: Settings) -> Result:
@@ -75,16 +76,18 @@ def local_search(instance: Instance, settings: Settings) -> Result:
 def dispatch(instance: Instance, settings: Settings) -> Result:
     """One schedule of a dispatching rule, in the form in which searches report theirs."""
     from heuristics import Result, dispatch
-    from l2s_plugin.bounds import best_lower_bound
+    from heuristics.monitor import Monitor
 
     begin = time.perf_counter()
     rule: dict[str, Any] = {} if settings.initial is None else {"rule": settings.initial}
     schedule = dispatch(instance, seed=settings.seed, **rule)
     seconds = time.perf_counter() - begin
     schedule.verify()
+    monitor = Monitor(instance, settings.stop, **settings.given("known_bounds"))
     return Result(
         schedule=schedule,
-        lower_bound=best_lower_bound(instance),
+        lower_bound=monitor.lower_bound,
+        bound_source=monitor.bound_source,
         method="dispatch",
         seconds=seconds,
         seed=settings.seed,
@@ -100,14 +103,14 @@ def cp_sat(instance: Instance, settings: Settings) -> Result:
     initial = settings.initial
     if isinstance(initial, str):
         initial = dispatch(instance, initial, settings.seed)
-    return cp_sat.solve(instance, initial, **settings.given("stop", "seed", "workers", "listener"))
+    return cp_sat.solve(instance, initial, **settings.given("stop", "seed", "workers", "listener", "known_bounds"))
 
 
 def hybrid(instance: Instance, settings: Settings) -> Result:
     """The population of trajectories and CP-SAT, side by side."""
     from integrations import cp_sat
 
-    names = ("stop", "seed", "selector", "neighbourhood", "workers", "population", "polisher", "gear", "listener")
+    names = {*_TRAJECTORY, "workers", "population", "polisher", "gear"} - {"initial"}
     begin = "initial" if isinstance(settings.initial, str) else "warm_start"
     options = {begin: settings.initial, **settings.given(*names)}
     return cp_sat.hybrid(instance, **options)

@@ -43,7 +43,7 @@ class ProgressDisplay:
         self._label = shown(label)
         self._live = stream.isatty() and os.environ.get("TERM") != "dumb"
         self._event: Improvement | None = None
-        self._bound = 0
+        self._bound, self._source = 0, ""
         self._step = 0
         self._seconds = 0.0
         self._news = False
@@ -67,15 +67,17 @@ class ProgressDisplay:
         with self._lock:
             self._event = event
             self._news = True
-            self._advance(event.step, event.seconds, event.lower_bound)
+            self._advance(event)
 
     def looked(self, progress: Progress) -> bool:
         with self._lock:
-            self._advance(progress.step, progress.seconds, progress.lower_bound)
+            self._advance(progress)
         return False
 
-    def _advance(self, step: int, seconds: float, bound: int) -> None:
-        self._step, self._seconds, self._bound = max(step, self._step), seconds, max(bound, self._bound)
+    def _advance(self, news: Improvement | Progress) -> None:
+        self._step, self._seconds = max(news.step, self._step), news.seconds
+        if news.lower_bound >= self._bound:
+            self._bound, self._source = news.lower_bound, f" ({news.bound_source})" if news.bound_source else ""
         if (self._news or self._live) and time.perf_counter() - self._drawn >= INTERVAL:
             self._draw()
 
@@ -105,7 +107,7 @@ class ProgressDisplay:
 
     def _incumbent(self, event: Improvement) -> str:
         gap = 100 * (event.makespan / self._bound - 1) if self._bound else 0.0
-        return f"makespan {event.makespan}, bound {self._bound}, gap {gap:.2f} %"
+        return f"makespan {event.makespan}, bound {self._bound}{self._source}, gap {gap:.2f} %"
 
     def _write(self, text: str) -> None:
         if self._broken:

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from heuristics.result import Result
     from integrations.cli.inputs import Problem
 
-_CHOICES = {"selector", "policy", "neighbourhood", "init", "population", "polisher", "gear", "forbid_undo"}
+_CHOICES = {
+    "selector",
+    "policy",
+    "neighbourhood",
+    "init",
+    "population",
+    "polisher",
+    "gear",
+    "forbid_undo",
+    "no_known_bounds",
+}
 _LIMITS = {"max_steps", "target", "no_improvement"}
 
 

@@ -38,6 +38,7 @@ class Request:
     gear: str | None
     forbid_undo: bool | None
     scheduler: str | None
+    no_known_bounds: bool
     seed: int
     output: str | None
     gantt: str | None

@@ -96,6 +96,9 @@ if TYPE_CHECKING:
     help="Whether the last move may be undone at once (local-search); as the selector likes it unless given.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Search on the workers of this dask cluster (tabu).")
+@click.option(
+    "--no-known-bounds", is_flag=True, help="Do not look up the literature's bounds of the classic benchmarks."
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
 @click.option("--output", metavar="SCHEDULE.json", shell_complete=files, help="Write the schedule; - prints it.")
 @click.option("--gantt", metavar="FILE.png|svg", shell_complete=files, help="Draw the schedule.")
@@ -185,6 +188,7 @@ def run(problem: Problem, request: Request, choice: Choice, stop: Stop, patience
             gear=request.gear,
             forbid_undo=request.forbid_undo,
             scheduler=request.scheduler,
+            known_bounds=not request.no_known_bounds,
             listener=improved,
         )
         return METHODS[choice.method].run(problem.instance, settings)

@@ -108,7 +108,7 @@ class Assistant:
 
     def _prove(self, schedule: Schedule, seconds: float) -> None:
         """Ask for a better schedule or the proof that there is none."""
-        model = JobShopModel(self._instance, schedule.makespan, self._monitor.lower_bound)
+        model = JobShopModel(self._instance, schedule.makespan, self._monitor.proven)
         model.hint(schedule)
 
         def found(values: Values) -> None:

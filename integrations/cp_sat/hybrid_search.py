@@ -49,6 +49,7 @@ def hybrid(
     log: Log = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
+    known_bounds: bool = True,
 ) -> Result:
     """Search with a population of tabu searches and with CP-SAT, side by side.
 
@@ -58,7 +59,7 @@ def hybrid(
 
     Parameters
     ----------
-    instance, time_limit, workers, seed, warm_start, stop, log, listener
+    instance, time_limit, workers, seed, warm_start, stop, log, listener, known_bounds
         See `solve`. A limit in steps counts those of the search.
     selector, polisher, neighbourhood, population, patience, gear
         See `heuristics.solve`; any selector, learned or not, can be the search part.
@@ -82,7 +83,7 @@ def hybrid(
         instance, seed, first, workers, selector, neighbourhood, population, patience, registry, gear, polisher, limits
     )
 
-    with Monitor(instance, limits, listener, registry) as monitor, ThreadPoolExecutor(workers) as pool:
+    with Monitor(instance, limits, listener, registry, known_bounds) as monitor, ThreadPoolExecutor(workers) as pool:
         incumbent = Incumbent(monitor)
         assistant = Assistant(incumbent, workers, seed, line_log)
         crews = Crews(islands, monitor, pool)

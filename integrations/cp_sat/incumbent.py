@@ -6,6 +6,7 @@ import math
 import threading
 
 from heuristics.monitor import Monitor
+from heuristics.result import CP_SAT
 from l2s_plugin.schedule import Schedule
 
 
@@ -32,9 +33,5 @@ class Incumbent:
 
     def raise_bound(self, bound: float) -> None:
         """Believe a bound that CP-SAT has proven; it is given as a float."""
-        if not math.isfinite(bound):
-            return
-        with self._lock:
-            monitor = self.monitor
-            monitor.lower_bound = max(monitor.lower_bound, math.ceil(bound - 1e-6))
-            monitor.target = max(monitor.target, monitor.lower_bound)
+        if math.isfinite(bound):
+            self.monitor.prove(math.ceil(bound - 1e-6), CP_SAT)

@@ -34,6 +34,7 @@ def solve(
     *,
     listener: Listener | None = None,
     registry: Registry | None = None,
+    known_bounds: bool = True,
 ) -> Result:
     """Solve with CP-SAT, beginning with a given schedule.
 
@@ -60,6 +61,8 @@ def solve(
         True prints CP-SAT's log to standard error, a function is called with every line.
     listener
         Called with an `Improvement` whenever a better schedule is found.
+    known_bounds
+        Whether to end at the literature's bound of a classic benchmark; CP-SAT itself is never told that bound.
     """
     backend.load()
     check_instance(instance)
@@ -69,7 +72,7 @@ def solve(
     line_log = check_log(log)
     given = check_warm_start(instance, warm_start)
 
-    with Monitor(instance, limits, listener, registry) as monitor:
+    with Monitor(instance, limits, listener, registry, known_bounds) as monitor:
         incumbent = Incumbent(monitor)
         fallback = given or dispatch(instance, FALLBACK_RULE, seed, registry=registry)
         try:
@@ -85,7 +88,7 @@ def solve(
 def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Callable[[str], None] | None) -> None:
     """Let CP-SAT improve the incumbent until it has the proof or the monitor says stop."""
     monitor = incumbent.monitor
-    model = JobShopModel(monitor.instance, horizon, min(monitor.lower_bound, horizon))
+    model = JobShopModel(monitor.instance, horizon, monitor.proven)
     if incumbent.schedule is not None:
         model.hint(incumbent.schedule)
 

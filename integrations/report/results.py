@@ -67,6 +67,7 @@ def _section(number: int, result: Result) -> Section:
 def _data(result: Result) -> dict[str, Any]:
     shares = utilisation(result.schedule)[:, 0]
     return result.to_dict() | {
+        "verdict": result.verdict,
         "jobs": result.instance.n_jobs,
         "machines": result.instance.n_machines,
         "operations": result.instance.n_operations,
@@ -80,6 +81,7 @@ def _key_figures(data: dict[str, Any]) -> list[tuple[str, str, str]]:
     rows = [
         ("makespan", "makespan", f"{data['makespan']}"),
         ("lower_bound", "lower bound", f"{data['lower_bound']}"),
+        ("bound_source", "source of the bound", data["bound_source"] or "not said"),
         ("gap", "gap to the bound", f"{100 * data['gap']:.2f} %"),
         ("mean_utilisation", "mean utilisation", f"{100 * data['mean_utilisation']:.1f} %"),
         ("time_to_best", "time to best", f"{data['time_to_best']:.2f} s"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import l2s_plugin as l2s
-from heuristics import Result, dispatch, local_search, solve, tabu_search
+from heuristics import Result, cooperate, dispatch, local_search, solve, tabu_search, tabu_search_batch
 from heuristics.trajectory import SearchError
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError, UnknownNameError
 from l2s_plugin.instance import Instance
@@ -75,11 +77,44 @@ def test_solve_with_several_workers_is_reproducible():
     assert a.workers == 2
 
 
-def test_solve_proves_optima_that_meet_the_bound():
-    result = solve(l2s.load("ft06"), stop=steps(100_000))
-    assert (result.makespan, result.status, result.stopped_by) == (55, "OPTIMAL", "optimal")
+def test_solve_proves_optima_that_meet_the_one_machine_bound():
     result = solve(l2s.load("la05"), stop=steps(100_000))
-    assert (result.makespan, result.lower_bound, result.status) == (593, 593, "OPTIMAL")
+    assert (result.makespan, result.lower_bound, result.bound_source) == (593, 593, "one-machine")
+    assert (result.status, result.stopped_by) == ("OPTIMAL", "optimal")
+    assert "makespan 593, bound 593 (one-machine), proven optimal" in result.summary()
+
+
+def test_meeting_a_bound_that_was_looked_up_is_no_proof():
+    result = solve(l2s.load("ft06"), stop=steps(100_000))
+    assert (result.makespan, result.lower_bound, result.bound_source) == (55, 55, "literature")
+    assert (result.status, result.stopped_by) == ("FEASIBLE", "optimal")
+    assert "makespan 55, bound 55 (literature), optimal by the literature's bound" in result.summary()
+    assert "proven" not in result.summary()
+    data = result.to_dict()
+    assert (data["status"], data["bound_source"], data["gap"]) == ("FEASIBLE", "literature", 0)
+
+
+def cooperate_once(instance, **options):
+    return cooperate(instance, executor=ThreadPoolExecutor(2), **options)
+
+
+def in_a_batch(instance, **options):
+    return tabu_search_batch([instance], "estimate", **options)[0]
+
+
+@pytest.mark.parametrize("host", [local_search, tabu_search, solve, cooperate_once, in_a_batch])
+def test_without_known_bounds_nothing_is_looked_up(host):
+    """The run goes on at the optimum, and its bound is its own."""
+    heard = []
+    listener = {} if host is in_a_batch else {"listener": heard.append}
+    instance = l2s.load("ft06")
+    best = solve(instance, stop=steps(100_000)).schedule
+    assert best.makespan == 55
+    result = host(instance, initial=best, stop=steps(100), known_bounds=False, **listener)
+    assert (result.makespan, result.stopped_by, result.bound_source) == (55, "steps", "one-machine")
+    assert result.lower_bound == l2s.bounds.lower_bound(instance) < 55
+    assert all((event.lower_bound, event.bound_source) == (result.lower_bound, "one-machine") for event in heard)
+    assert host(instance, initial=best, stop=steps(100)).bound_source == "literature"
 
 
 def test_tabu_search_is_strong():

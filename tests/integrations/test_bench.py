@@ -48,6 +48,7 @@ def test_files_folders_and_patterns_are_groups(tmp_path):
 def test_the_table_says_what_single_runs_say():
     result = run("ft", "la01", "--method", "tabu", "--population", "1", "--steps", "50,400", "--seeds", "2", "--json")
     assert result.exit_code == 0, result.output
+    assert all(cell["bound_source"] != "literature" for cell in json.loads(result.stdout)["cells"])
     table = {(row["group"], row["budget"]): row for row in json.loads(result.stdout)["table"] if "budget" in row}
     for name in ("ft06", "ft10", "ft20", "la01"):
         info = benchmark_info(name)

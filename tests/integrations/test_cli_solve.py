@@ -27,8 +27,8 @@ from tests.integrations.command_line import assert_bad_input, report
 from tests.integrations.command_line import solve as run
 
 FIELDS = {
-    "instance", "makespan", "lower_bound", "upper_bound", "status", "steps", "seconds", "steps_per_second",
-    "method", "selector", "neighbourhood", "gear", "seed", "history",
+    "instance", "makespan", "lower_bound", "bound_source", "upper_bound", "status", "steps", "seconds",
+    "steps_per_second", "method", "selector", "neighbourhood", "gear", "seed", "history",
 }  # fmt: skip
 
 SCRIPT = shutil.which("l2s", path=str(Path(sys.executable).parent)) or "l2s"
@@ -76,6 +76,31 @@ def test_every_schedule_written_passes_the_independent_check(options: list[str],
     assert schedule.makespan >= 666
 
 
+@pytest.mark.parametrize("method", list(METHODS))
+def test_no_known_bounds_leaves_the_literature_out_of_every_method(method: str) -> None:
+    limits = () if method == "dispatch" else ("--time-limit", "0.1")
+    known = report("ta21", "--method", method, *limits)
+    own = report("ta21", "--method", method, *limits, "--no-known-bounds")
+    assert (known["lower_bound"], known["bound_source"]) == (1642, "literature")
+    assert own["bound_source"] in ("one-machine", "CP-SAT")
+    assert lower_bound(load("ta21")) <= own["lower_bound"] < 1642
+
+
+def test_progress_and_the_repeated_command_say_where_the_bound_comes_from() -> None:
+    known = run("la16", "--method", "tabu", "--max-steps", "5")
+    assert "bound 945 (literature), gap" in known.stderr
+    assert "--no-known-bounds" not in known.stdout
+    own = run("la16", "--method", "tabu", "--max-steps", "5", "--no-known-bounds")
+    assert "(one-machine), gap" in own.stderr
+    assert "literature" not in own.stderr + own.stdout
+    assert "l2s solve la16 --method tabu --no-known-bounds" in own.stdout
+
+
+def test_several_results_say_how_many_are_proven_and_how_many_are_looked_up() -> None:
+    text = run("ft06", "la05", "--method", "tabu", "--quiet").stdout
+    assert "2 instances: 1 proven optimal, 1 optimal by the literature's bound, mean gap" in text
+
+
 def test_the_report_of_a_search_has_the_promised_fields() -> None:
     data = report("la16", "--max-steps", "500", "--seed", "4")
     assert set(data) >= FIELDS
@@ -87,7 +112,7 @@ def test_the_report_of_a_search_has_the_promised_fields() -> None:
     )
     assert (data["steps"], data["seed"], data["gear"], data["stopped_by"]) == (500, 4, "compiled", "steps")
     assert (data["lower_bound"], data["upper_bound"]) == (945, 945)
-    assert data["status"] == ("OPTIMAL" if data["makespan"] == 945 else "FEASIBLE")
+    assert (data["status"], data["bound_source"]) == ("FEASIBLE", "literature")
     assert data["history"][-1][2] == data["makespan"]
 
 

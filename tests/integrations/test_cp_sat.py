@@ -112,7 +112,20 @@ def test_what_is_optimal_already_is_not_solved_again(monkeypatch):
     instance = l2s.load("ft06")  # its optimum is known
     best = tabu_search(instance, stop=l2s.stop.seconds(60))
     result = cp_sat.solve(instance, best, time_limit=30)
-    assert (result.makespan, result.status, result.stopped_by) == (55, "OPTIMAL", "optimal")
+    assert (result.makespan, result.bound_source, result.stopped_by) == (55, "literature", "optimal")
+
+
+@pytest.mark.parametrize("call", ["solve", "hybrid"])
+def test_a_proof_of_cp_sat_owes_nothing_to_the_literature(call, monkeypatch):
+    """CP-SAT is never told a bound that was looked up, so that what it proves is proven."""
+    monkeypatch.setattr("l2s_plugin.bounds.known_bound", lambda instance: 56)  # wrong: the optimum is 55
+    instance = l2s.load("ft06")
+    result = getattr(cp_sat, call)(instance, time_limit=60, workers=1)
+    assert (result.lower_bound, result.bound_source, result.status) == (56, "literature", "FEASIBLE")
+    result = getattr(cp_sat, call)(instance, time_limit=60, workers=1, known_bounds=False)
+    assert (result.makespan, result.lower_bound, result.bound_source) == (55, 55, "CP-SAT")
+    assert result.status == "OPTIMAL"
+    assert "bound 55 (CP-SAT), proven optimal" in result.summary()
 
 
 def test_stop_criteria_end_the_run():

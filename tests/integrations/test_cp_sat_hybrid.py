@@ -47,7 +47,8 @@ def test_cp_sat_proves_what_the_search_found(workers):
     result = cp_sat.hybrid(instance, 120, workers)
     check(result)
     assert (result.status, result.stopped_by) == ("OPTIMAL", "optimal")
-    assert l2s.bounds.best_lower_bound(instance) < result.makespan
+    assert l2s.bounds.lower_bound(instance) < result.makespan
+    assert result.bound_source == "CP-SAT"
     assert result.steps > 0
     assert (result.selector, result.neighbourhood, result.gear) == ("estimate", "n7", "compiled")
 

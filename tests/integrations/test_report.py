@@ -147,6 +147,19 @@ def test_the_curve_is_drawn_above_the_bounds(result: Result, lower_bound: int, l
     assert all(line.y[0] == line.y[1] for line in lines)
 
 
+def test_the_page_tells_proofs_from_bounds_that_were_looked_up(result: Result, tmp_path: Path) -> None:
+    pages = []
+    for source in ("literature", "CP-SAT"):
+        save_report([replace(result, lower_bound=result.makespan, bound_source=source)], tmp_path / "page.html")
+        pages.append((tmp_path / "page.html").read_text().partition('id="data"')[0])
+    looked_up, proven = pages
+    assert 'data-field="bound_source">literature<' in looked_up
+    assert 'data-field="status">FEASIBLE</span> optimal by the literature' in looked_up
+    assert 'data-field="bound_source">CP-SAT<' in proven
+    assert 'data-field="status">OPTIMAL</span>' in proven
+    assert "by the literature" not in proven
+
+
 class Tags(HTMLParser):
     """Counts the elements of a page and collects the text of its title."""
 

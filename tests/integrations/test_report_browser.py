@@ -192,6 +192,7 @@ def test_the_page_shows_the_numbers_of_the_json(browser: Browser, report: Path, 
         for field in (
             "makespan",
             "lower_bound",
+            "bound_source",
             "upper_bound",
             "status",
             "method",
