@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from integrations.cp_sat.attempt import Attempt, Log, Values, tuned
+from integrations.cp_sat.attempt import Attempt, Log, tuned
 from integrations.cp_sat.incumbent import Incumbent
 from integrations.cp_sat.large_neighbourhoods import Window, random_window
 from integrations.cp_sat.model import JobShopModel
@@ -111,15 +111,12 @@ class Assistant:
         model = JobShopModel(self._instance, schedule.makespan, self._monitor.proven)
         model.hint(schedule)
 
-        def found(values: Values) -> None:
-            self._incumbent.offer(model.schedule(values))
-
         attempt = Attempt(
             model.model,
             seconds,
             seed=int(self._rng.integers(2**31)),
             options=tuned(self._instance.n_operations),
-            found=found,
+            found=lambda values: self._incumbent.offer_solution(model.schedule(values)),
             bound=self._incumbent.raise_bound,
             log=self._log,
         )

@@ -22,14 +22,16 @@ class Incumbent:
     def makespan(self) -> int | None:
         return None if self.schedule is None else self.schedule.makespan
 
-    def offer(self, schedule: Schedule, step: int = 0) -> bool:
+    def offer_solution(self, schedule: Schedule) -> None:
+        """Keep what CP-SAT has found, everything moved to the left, which is now and then shorter than it reported."""
+        self.offer(Schedule.from_order(schedule.instance, schedule.order))
+
+    def offer(self, schedule: Schedule, step: int = 0) -> None:
         """Keep a schedule if it is the best so far."""
         with self._lock:
-            if self.schedule is not None and schedule.makespan >= self.schedule.makespan:
-                return False
-            self.schedule = schedule
-            self.monitor.record(step, schedule.makespan)
-            return True
+            if self.schedule is None or schedule.makespan < self.schedule.makespan:
+                self.schedule = schedule
+                self.monitor.record(step, schedule.makespan)
 
     def raise_bound(self, bound: float) -> None:
         """Believe a bound that CP-SAT has proven; it is given as a float."""

@@ -29,6 +29,15 @@ class JobShopModel:
         No schedule can be shorter than this.
     kept_orders
         Machines whose order is fixed, with the order.
+
+    Attributes
+    ----------
+    model
+        The `CpModel`, to which constraints can be added.
+    start
+        A variable per operation, by its id.
+    makespan
+        The variable that is minimised.
     """
 
     def __init__(
@@ -83,19 +92,8 @@ class JobShopModel:
         self.model.add_hint(self.makespan, schedule.makespan)
 
     def schedule(self, value: Callable[[Any], int]) -> Schedule:
-        """The schedule behind a solution (`value` of a solver or of a callback), all operations moved to the left."""
-        start = np.fromiter((value(variable) for variable in self.start), np.int64, len(self.start))
-        return compact(self.instance, start)
-
-
-def compact(instance: Instance, start: Times) -> Schedule:
-    """Keep the machine orders of feasible start times and start everything as early as they allow.
-
-    By start, then duration, then id is a topological order: operations of duration 0 that share a moment come before
-    the operation that starts then, and among themselves in the order of their jobs.
-    """
-    ids = np.arange(instance.n_operations)
-    return Schedule.from_linear_order(instance, np.lexsort((ids, instance.duration, start)))
+        """The schedule behind a solution (`value` of a solver or of a callback), with the times that CP-SAT found."""
+        return Schedule.from_starts(self.instance, [value(variable) for variable in self.start])
 
 
 def job_heads_and_tails(instance: Instance) -> tuple[Times, Times]:

@@ -9,7 +9,7 @@ from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
 from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
-from integrations.cp_sat.attempt import Attempt, Values, tuned
+from integrations.cp_sat.attempt import Attempt, tuned
 from integrations.cp_sat.incumbent import Incumbent
 from integrations.cp_sat.model import JobShopModel
 from integrations.cp_sat.options import Log, WarmStart, check_limits, check_log, check_warm_start, check_workers
@@ -92,9 +92,6 @@ def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Calla
     if incumbent.schedule is not None:
         model.hint(incumbent.schedule)
 
-    def found(values: Values) -> None:
-        incumbent.offer(model.schedule(values))
-
     seconds = (monitor.stop.seconds or float("inf")) - monitor.seconds
     attempt = Attempt(
         model.model,
@@ -102,7 +99,7 @@ def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Calla
         workers,
         seed,
         options=tuned(monitor.instance.n_operations),
-        found=found,
+        found=lambda values: incumbent.offer_solution(model.schedule(values)),
         bound=incumbent.raise_bound,
         log=log,
     )

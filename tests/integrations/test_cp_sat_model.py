@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ pytest.importorskip("ortools")
 
 from integrations.cp_sat import JobShopModel, Machines, Window
 from integrations.cp_sat.attempt import Attempt
-from integrations.cp_sat.model import compact, job_heads_and_tails
+from integrations.cp_sat.model import job_heads_and_tails
 
 TINY = {"max_jobs": 3, "max_machines": 2, "max_operations": 3, "max_duration": 5}
 
@@ -78,10 +79,25 @@ def test_every_hint_is_complete_and_feasible_says_cp_sat(data):
 def test_a_schedule_survives_the_way_through_start_times(data):
     instance = data.draw(instances())
     schedule = Schedule.from_linear_order(instance, data.draw(linear_orders(instance)))
-    again = compact(instance, schedule.start.astype(np.int64))
+    model = SimpleNamespace(instance=instance, start=range(instance.n_operations))
+    again = JobShopModel.schedule(model, lambda operation: int(schedule.start[operation]))
     again.verify()
-    assert again.makespan <= schedule.makespan
-    assert (again.start <= schedule.start).all()
+    assert again.start.tolist() == schedule.start.tolist()
+    compact = Schedule.from_order(instance, again.order)
+    compact.verify()
+    assert (compact.start <= schedule.start).all()
+
+
+def test_constraints_of_users_are_kept_in_the_schedule():
+    """The times are those that CP-SAT found: an operation that waits for a reason stays where it is."""
+    instance = l2s.load("ft06")
+    model = JobShopModel(instance, 200)
+    model.model.add(model.start[0] >= 10)
+    model.model.add(model.makespan >= 80)
+    status, found = solve(model)
+    assert status == "OPTIMAL"
+    assert all(schedule.start[0] >= 10 for schedule in found)
+    found[-1].verify()
 
 
 def test_start_domains_are_as_tight_as_heads_and_tails_allow():
