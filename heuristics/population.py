@@ -102,8 +102,11 @@ class Island:
         """Whether start after start offered not a single move."""
         return self._fruitless > self._size
 
-    def evolve(self, monitor: Monitor, until_step: int, workers: int) -> None:
-        """Search until the step counter reaches `until_step`, the bound is met, or time is up."""
+    def evolve(self, monitor: Monitor, until_step: int, workers: int, others: Sequence[Island] = ()) -> None:
+        """Search until the step counter reaches `until_step`, the bound is met, or time is up.
+
+        The history counts the steps of all islands: of `workers` that are at the same step, and of uneven `others`.
+        """
         pace = Pace()
         while self.search.step < until_step and self.best.makespan > monitor.target and not self.barren:
             until = min(until_step, self.search.step + pace.next())
@@ -115,7 +118,7 @@ class Island:
             if self.search.best_makespan < self.best.makespan:  # before observers, which may fail, hear of it
                 self.best = Member(self.search.best_makespan, self.search.best_order)
             for step, makespan in self.search.take_events():
-                monitor.record(step * workers, makespan)
+                monitor.record(step * workers + sum(other.search.step for other in others), makespan)
             if reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED):
                 self._turn_over()
             if monitor.out_of_time():

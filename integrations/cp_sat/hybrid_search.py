@@ -125,7 +125,13 @@ class Crews:
         crew = sorted(self._islands, key=lambda island: island.search.step)[:count]
         before = self.steps
         run = [
-            self._pool.submit(island.evolve, self._monitor, self._until(island, count), len(self._islands))
+            self._pool.submit(
+                island.evolve,
+                self._monitor,
+                self._until(island, count),
+                1,
+                [other for other in self._islands if other is not island],
+            )
             for island in crew
         ]
         wait(run)
@@ -164,10 +170,11 @@ def _best(islands: list[Island], incumbent: Incumbent) -> Any:
 
 def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
     """The search learns CP-SAT's schedule if that is better, and the other way round."""
+    incumbent.step = step
     best = min((island.best for island in islands), key=lambda member: member.makespan)
     known = incumbent.schedule
     if known is None or best.makespan < known.makespan:
-        incumbent.offer(Schedule.from_linear_order(incumbent.monitor.instance, best.order), step)
+        incumbent.offer(Schedule.from_linear_order(incumbent.monitor.instance, best.order))
     elif known.makespan < best.makespan:
         member = Member(known.makespan, known.linear_order.astype(np.uint32))
         for island in islands:

@@ -16,6 +16,7 @@ class Incumbent:
     def __init__(self, monitor: Monitor) -> None:
         self.monitor = monitor
         self.schedule: Schedule | None = None
+        self.step = 0  # what the search had taken when it was asked last
         self._lock = threading.Lock()
 
     @property
@@ -26,12 +27,12 @@ class Incumbent:
         """Keep what CP-SAT has found, everything moved to the left, which is now and then shorter than it reported."""
         self.offer(Schedule.from_order(schedule.instance, schedule.order))
 
-    def offer(self, schedule: Schedule, step: int = 0) -> None:
+    def offer(self, schedule: Schedule) -> None:
         """Keep a schedule if it is the best so far."""
         with self._lock:
             if self.schedule is None or schedule.makespan < self.schedule.makespan:
                 self.schedule = schedule
-                self.monitor.record(step, schedule.makespan)
+                self.monitor.record(self.step, schedule.makespan)
 
     def raise_bound(self, bound: float) -> None:
         """Believe a bound that CP-SAT has proven; it is given as a float."""

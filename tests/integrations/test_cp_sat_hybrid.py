@@ -156,6 +156,38 @@ def test_the_command_line_offers_both(method, tmp_path):
     assert "reproduce" not in text
 
 
+@pytest.mark.parametrize("options", [{}, {"gear": "python"}, {"selector": "l2s", "neighbourhood": "n5"}])
+def test_no_improvement_is_recorded_at_a_step_that_was_not_taken(options, monkeypatch):
+    """CP-SAT takes one of two cores, so that the islands are uneven."""
+    monkeypatch.setattr(assistant.Assistant, "cores", lambda self, slow: 1)
+    result = cp_sat.hybrid(unknown("ft10"), 600, 2, stop=l2s.stop.steps(400), **options)
+    check(result)
+    steps = [step for _, step, _ in result.history]
+    assert steps == sorted(steps)
+    assert 0 < steps[-1] <= result.steps
+
+
+def test_a_schedule_of_cp_sat_is_recorded_at_the_step_of_the_search(monkeypatch):
+    """So that `no_improvement` counts from there."""
+    instance = unknown("ft10")
+    best = solve(instance, l2s.stop.steps(50_000)).schedule
+
+    def cores(self, slow):
+        self._incumbent.offer(best)
+        return 0
+
+    def first(self, slow):
+        monkeypatch.setattr(assistant.Assistant, "cores", cores)
+        return 0
+
+    monkeypatch.setattr(assistant.Assistant, "cores", first)
+    stop = l2s.stop.no_improvement(300)
+    result = cp_sat.hybrid(instance, 600, 1, selector=FirstMove(), neighbourhood="n1", stop=stop)
+    late = next(step for _, step, makespan in result.history if makespan == best.makespan)
+    assert late > 0
+    assert result.steps >= late + 300
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_where_no_proof_is_near_the_hybrid_is_the_search(workers):
     """Far from the bound and beyond 250 operations CP-SAT has no turn: same steps, same schedule."""
