@@ -111,7 +111,7 @@ def settle(
 
 def steps_per_round(search: Search, stop: Stop) -> int:
     """How long islands work on their own: about a fifth of a second, and no longer than the stop can wait."""
-    steps = max(500, 30_000_000 // search.instance.n_operations)
+    steps = max(500, 30_000_000 // max(search.instance.n_operations, 50))  # a step has its fixed cost, too
     if search.gear == PYTHON:
         steps = max(1, steps // 300)
     return steps if stop.no_improvement is None else max(1, min(steps, stop.no_improvement))

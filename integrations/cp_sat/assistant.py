@@ -16,6 +16,7 @@ from l2s_plugin.schedule import Schedule
 # Up to so many operations, CP-SAT gets this share of one core: proofs are likely up to 15x10, possible up to 15x15, and
 # beyond that where bound and makespan are close; elsewhere the search makes more of the time. The longer the search has
 # found nothing, the more CP-SAT gets.
+_TINY = 50  # CP-SAT begins at once: it needs hundredths of a second
 _SMALL = 150
 _SHARES = ((_SMALL, 0.5), (250, 0.1))
 _LEAST_SHARE = 0.03
@@ -88,6 +89,8 @@ class Assistant:
         since = elapsed - self._monitor.history[-1][0]
         kinds = _kinds(self._instance.n_operations, slow_search)
         kind = kinds[self._turns % len(kinds)]
+        if self._turns == 0 and self._instance.n_operations <= _TINY:
+            return kind, self._turn_seconds
         if self._turns == 0 and since < max(0.1, 0.1 * elapsed):
             return kind, 0.0  # the search is still in the middle of its first descent
         more = next((factor for fraction, factor in _STALLED if since > fraction * elapsed), 1.0)

@@ -11,6 +11,7 @@ import l2s_plugin as l2s
 from heuristics import dispatch, solve
 from heuristics.monitor import SearchError
 from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
 from l2s_plugin.selectors import StateView
 from tests.integrations.test_cp_sat import check, unknown
 from tests.integrations.test_cp_sat_model import TINY, optimum
@@ -51,6 +52,16 @@ def test_cp_sat_proves_what_the_search_found(workers):
     assert result.bound_source == "CP-SAT"
     assert result.steps > 0
     assert (result.selector, result.neighbourhood, result.gear) == ("estimate", "n7", "compiled")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_cp_sat_proves_tiny_instances_before_the_search_has_gone_round_in_circles(workers):
+    instance = Instance.from_jobs([[(0, 1), (2, 4), (1, 8)], [(2, 3), (0, 8), (1, 8)]])
+    result = cp_sat.hybrid(instance, 600, workers)
+    assert l2s.bounds.lower_bound(instance) < result.makespan == optimum(instance)
+    assert (result.status, result.bound_source) == ("OPTIMAL", "CP-SAT")
+    if workers == 1:
+        assert result.steps <= 1  # the search waits meanwhile
 
 
 @pytest.mark.parametrize("selector", ["boltzmann", FirstMove()])
