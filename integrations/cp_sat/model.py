@@ -29,6 +29,8 @@ class JobShopModel:
         No schedule can be shorter than this.
     kept_orders
         Machines whose order is fixed, with the order.
+    out_of_time
+        Asked while the model is built, which takes seconds beyond 100,000 operations; a `TimeoutError` when it says so.
 
     Attributes
     ----------
@@ -46,10 +48,11 @@ class JobShopModel:
         horizon: int,
         lower_bound: int = 0,
         kept_orders: Mapping[int, IntArray] | None = None,
+        out_of_time: Callable[[], bool] = lambda: False,
     ) -> None:
-        cp_model = backend.load()
         self.instance = instance
-        self.model: Any = cp_model.CpModel()
+        self.model: Any = backend.load().CpModel()
+        self._out_of_time = out_of_time
         head, tail = job_heads_and_tails(instance)
         latest = horizon - tail - instance.duration
         self.makespan: Any = self._variable(lower_bound, horizon, "makespan")
@@ -57,21 +60,28 @@ class JobShopModel:
         intervals: list[Any] = []
         rows = zip(head.tolist(), latest.tolist(), instance.duration.tolist(), strict=True)
         for operation, (first, last, duration) in enumerate(rows):
+            self._look_at_the_clock(operation)
             start = self._variable(first, last, f"start{operation}")
             self.start.append(start)
             intervals.append(self.model.new_fixed_size_interval_var(start, duration, f"operation{operation}"))
         for row in instance.split_by_job(np.arange(instance.n_operations)):
+            self._look_at_the_clock()
             self._chain(row)
             final = int(row[-1])
             self.model.add(self.makespan >= self.start[final] + int(instance.duration[final]))
         kept_orders = kept_orders or {}
         by_machine = np.argsort(instance.machine, kind="stable")
         for machine, row in enumerate(np.split(by_machine, instance.machine_offset[1:-1])):
+            self._look_at_the_clock()
             if machine in kept_orders:
                 self._chain(kept_orders[machine])
             elif len(row) > 1:
                 self.model.add_no_overlap([intervals[operation] for operation in row.tolist()])
         self.model.minimize(self.makespan)
+
+    def _look_at_the_clock(self, count: int = 0) -> None:
+        if count % 256 == 0 and self._out_of_time():
+            raise TimeoutError("no time left to build the model")
 
     def _variable(self, first: int, last: int, name: str) -> Any:
         """A variable; one without any value makes the model infeasible, where CP-SAT would call it invalid."""
@@ -87,7 +97,8 @@ class JobShopModel:
     def hint(self, schedule: Schedule) -> None:
         """Tell CP-SAT a schedule: every variable, or it would call the hint incomplete; replaces earlier hints."""
         self.model.clear_hints()
-        for variable, value in zip(self.start, schedule.start.tolist(), strict=True):
+        for operation, (variable, value) in enumerate(zip(self.start, schedule.start.tolist(), strict=True)):
+            self._look_at_the_clock(operation)
             self.model.add_hint(variable, value)
         self.model.add_hint(self.makespan, schedule.makespan)
 

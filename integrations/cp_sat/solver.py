@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from heuristics.dispatching import dispatch
@@ -21,6 +22,9 @@ from l2s_plugin.stop import Condition, Stop
 METHOD = "cp-sat"
 FALLBACK_RULE = "fdd/mwkr"
 _LOOK = 0.02  # seconds between two looks at the clock
+_READING = (
+    0.5  # CP-SAT reads a model in less than this part of the time that it took to build, and hears nothing meanwhile
+)
 
 
 def solve(
@@ -88,11 +92,18 @@ def solve(
 def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Callable[[str], None] | None) -> None:
     """Let CP-SAT improve the incumbent until it has the proof or the monitor says stop."""
     monitor = incumbent.monitor
-    model = JobShopModel(monitor.instance, horizon, monitor.proven)
-    if incumbent.schedule is not None:
-        model.hint(incumbent.schedule)
-
-    seconds = (monitor.stop.seconds or float("inf")) - monitor.seconds
+    begin = monitor.seconds
+    try:
+        model = JobShopModel(monitor.instance, horizon, monitor.proven, out_of_time=monitor.out_of_time)
+        if incumbent.schedule is not None:
+            model.hint(incumbent.schedule)
+        seconds = (monitor.stop.seconds or float("inf")) - monitor.seconds
+        if seconds < _READING * (monitor.seconds - begin):
+            raise TimeoutError
+    except TimeoutError:
+        while not monitor.should_stop(0):
+            time.sleep(_LOOK)
+        return
     attempt = Attempt(
         model.model,
         seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import signal
@@ -25,7 +26,7 @@ from tests.strategies import instances, linear_orders
 pytest.importorskip("ortools")
 
 from integrations import cp_sat
-from integrations.cp_sat import attempt, backend
+from integrations.cp_sat import JobShopModel, attempt, backend
 
 
 def unknown(name: str) -> Instance:
@@ -105,6 +106,24 @@ def test_the_result_is_the_warm_start_when_cp_sat_ends_unknown(monkeypatch):
     check(cold)
     assert cold.history == []
     assert cold.makespan == dispatch(instance).makespan
+
+
+@pytest.mark.parametrize("looks", [0, 1, 3, 9])
+def test_a_model_that_cannot_be_built_in_time_is_given_up(looks, monkeypatch):
+    """The clock is looked at while variables, jobs, machines and hints are added, not only afterwards."""
+    instance = unknown("ft10")
+    count = itertools.count()
+    warm = dispatch(instance)
+    with pytest.raises(TimeoutError):
+        JobShopModel(instance, warm.makespan, out_of_time=lambda: next(count) >= looks)
+    monkeypatch.setattr("integrations.cp_sat.solver.JobShopModel.hint", late)
+    monkeypatch.setattr("integrations.cp_sat.solver.Attempt", None)
+    result = cp_sat.solve(instance, warm, time_limit=0.05, workers=1)
+    assert (result.schedule, result.stopped_by) == (warm, "seconds")
+
+
+def late(*args):
+    raise TimeoutError
 
 
 def test_what_is_optimal_already_is_not_solved_again(monkeypatch):
