@@ -26,6 +26,8 @@ def choose(instance: Instance, request: Request) -> Choice:
     """The method asked for, or else search and CP-SAT side by side, or the search alone where that is better."""
     if request.method is not None:
         return Choice(request.method, request.workers)
+    if request.cp_sat_parameter or request.log:
+        return Choice("hybrid", request.workers, "it has CP-SAT, whose options are given")
     if request.scheduler is not None:
         return Choice("tabu", request.workers, "a population on every worker of the cluster")
     if request.max_steps is not None or request.no_improvement is not None:

@@ -33,6 +33,8 @@ class Settings:
     forbid_undo: bool | None = None
     scheduler: str | None = None
     known_bounds: bool | None = None
+    parameters: dict[str, str] | None = None
+    log: bool | None = None
     listener: Listener | None = None
 
     def given(self, *names: str) -> dict[str, Any]:
@@ -42,6 +44,8 @@ class Settings:
 
 
 _TRAJECTORY = ("stop", "seed", "initial", "selector", "neighbourhood", "listener", "known_bounds")
+
+_CP_SAT = ("parameters", "log")
 
 
 def tabu(instance: Instance, settings: Settings) -> Result:
@@ -103,14 +107,16 @@ def cp_sat(instance: Instance, settings: Settings) -> Result:
     initial = settings.initial
     if isinstance(initial, str):
         initial = dispatch(instance, initial, settings.seed)
-    return cp_sat.solve(instance, initial, **settings.given("stop", "seed", "workers", "listener", "known_bounds"))
+    return cp_sat.solve(
+        instance, initial, **settings.given("stop", "seed", "workers", "listener", "known_bounds", *_CP_SAT)
+    )
 
 
 def hybrid(instance: Instance, settings: Settings) -> Result:
     """The population of trajectories and CP-SAT, side by side."""
     from integrations import cp_sat
 
-    names = {*_TRAJECTORY, "workers", "population", "polisher", "gear"} - {"initial"}
+    names = {*_TRAJECTORY, *_CP_SAT, "workers", "population", "polisher", "gear"} - {"initial"}
     begin = "initial" if isinstance(settings.initial, str) else "warm_start"
     options = {begin: settings.initial, **settings.given(*names)}
     return cp_sat.hybrid(instance, **options)
@@ -130,8 +136,14 @@ _SEARCH = _LIMITS | {"init", "warm_start", "selector", "policy", "neighbourhood"
 METHODS = {
     "tabu": Method(tabu, _SEARCH | {"workers", "population", "polisher", "scheduler"}),
     "local-search": Method(local_search, _SEARCH | {"forbid_undo"}),
-    "cp-sat": Method(cp_sat, frozenset({"time_limit", "target", "init", "warm_start", "workers"}), repeatable=False),
-    "hybrid": Method(hybrid, _SEARCH | {"workers", "population", "polisher"}, repeatable=False),
+    "cp-sat": Method(
+        cp_sat,
+        frozenset({"time_limit", "target", "init", "warm_start", "workers", "cp_sat_parameter", "log"}),
+        repeatable=False,
+    ),
+    "hybrid": Method(
+        hybrid, _SEARCH | {"workers", "population", "polisher", "cp_sat_parameter", "log"}, repeatable=False
+    ),
     "dispatch": Method(dispatch, frozenset({"init"})),
 }
 

@@ -24,6 +24,7 @@ _CHOICES = {
     "gear",
     "forbid_undo",
     "no_known_bounds",
+    "cp_sat_parameter",
 }
 _LIMITS = {"max_steps", "target", "no_improvement"}
 
@@ -57,5 +58,6 @@ def _options(ctx: click.Context, request: Request, wanted: set[str] | None = Non
     for option in given_options(ctx):
         if wanted is None or option.name in wanted:
             value = getattr(request, option.name)
-            words += [option.spelling] if isinstance(value, bool) else [option.spelling, str(value)]
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [option.spelling] if isinstance(each, bool) else [option.spelling, str(each)]
     return words

@@ -39,6 +39,8 @@ class Request:
     forbid_undo: bool | None
     scheduler: str | None
     no_known_bounds: bool
+    cp_sat_parameter: tuple[str, ...]
+    log: bool
     seed: int
     output: str | None
     gantt: str | None
@@ -53,6 +55,12 @@ class Request:
     def selector_and_policy(self) -> str | None:
         """The selector as Python programs name it: `l2s:POLICY`."""
         return self.selector if self.policy is None else f"{self.selector or LEARNED[0]}:{self.policy}"
+
+    @property
+    def parameters(self) -> dict[str, str] | None:
+        """CP-SAT's parameters by name; the values are still text."""
+        pairs = (word.partition("=") for word in self.cp_sat_parameter)
+        return {name.strip(): value.strip() for name, _, value in pairs} or None
 
     @property
     def seconds(self) -> float | None:
@@ -87,6 +95,9 @@ def check_request(ctx: click.Context, request: Request) -> None:
         raise click.UsageError(
             f"--policy goes with the selectors {', '.join(LEARNED[:-1])} and {LEARNED[-1]} only", ctx
         )
+    for word in request.cp_sat_parameter:
+        if "=" not in word:
+            raise click.UsageError(f"--cp-sat-parameter takes NAME=VALUE, got {word!r}", ctx)
     if request.gantt_by and not request.gantt:
         raise click.UsageError("--gantt-by says how to draw what --gantt names; give that, too", ctx)
     if request.warm_start and request.init:

@@ -97,6 +97,13 @@ if TYPE_CHECKING:
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Search on the workers of this dask cluster (tabu).")
 @click.option(
+    "--cp-sat-parameter",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="One of CP-SAT's own parameters (cp-sat, hybrid), such as linearization_level=0; several times.",
+)
+@click.option("--log", is_flag=True, help="CP-SAT's own log on standard error (cp-sat, hybrid).")
+@click.option(
     "--no-known-bounds", is_flag=True, help="Do not look up the literature's bounds of the classic benchmarks."
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
@@ -188,6 +195,8 @@ def run(problem: Problem, request: Request, choice: Choice, stop: Stop, patience
             gear=request.gear,
             forbid_undo=request.forbid_undo,
             scheduler=request.scheduler,
+            parameters=request.parameters,
+            log=request.log or None,
             known_bounds=not request.no_known_bounds,
             listener=improved,
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -39,16 +41,21 @@ class Assistant:
     ----------
     incumbent
         Shared with the search.
+    parameters, log
+        Of CP-SAT.
     workers
         Cores of the run; with only one of them, the search has to wait during a turn.
     """
 
-    def __init__(self, incumbent: Incumbent, workers: int, seed: int, log: Log | None) -> None:
+    def __init__(
+        self, incumbent: Incumbent, workers: int, seed: int, parameters: Mapping[str, Any], log: Log | None
+    ) -> None:
         self._incumbent = incumbent
         self._monitor = incumbent.monitor
         self._instance = incumbent.monitor.instance
         self._most = 1.0 if workers > 1 else 0.5
         self._rng = np.random.default_rng(seed)
+        self._parameters = parameters
         self._log = log
         self._pool = ThreadPoolExecutor(1, "cp-sat-turn")
         self._turn: Future[None] | None = None
@@ -118,7 +125,7 @@ class Assistant:
             model.model,
             seconds,
             seed=int(self._rng.integers(2**31)),
-            options=tuned(self._instance.n_operations),
+            options={**tuned(self._instance.n_operations), **self._parameters},
             found=lambda values: self._incumbent.offer_solution(model.schedule(values)),
             bound=self._incumbent.raise_bound,
             log=self._log,
@@ -154,7 +161,7 @@ class Assistant:
             window.model,
             _WINDOW_SECONDS,
             seed=int(self._rng.integers(2**31)),
-            options=tuned(len(window.operations)),
+            options={**tuned(len(window.operations)), **self._parameters},
             found=lambda values: found.append(window.schedule(values)),
             log=self._log,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
@@ -16,7 +17,15 @@ from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
 from integrations.cp_sat.assistant import Assistant
 from integrations.cp_sat.incumbent import Incumbent
-from integrations.cp_sat.options import Log, WarmStart, check_limits, check_log, check_warm_start, check_workers
+from integrations.cp_sat.options import (
+    Log,
+    WarmStart,
+    check_limits,
+    check_log,
+    check_parameters,
+    check_warm_start,
+    check_workers,
+)
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
@@ -47,6 +56,7 @@ def hybrid(
     patience: int = PATIENCE,
     gear: str | None = None,
     log: Log = None,
+    parameters: Mapping[str, Any] | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
     known_bounds: bool = True,
@@ -59,7 +69,7 @@ def hybrid(
 
     Parameters
     ----------
-    instance, time_limit, workers, seed, warm_start, stop, log, listener, known_bounds
+    instance, time_limit, workers, seed, warm_start, stop, log, parameters, listener, known_bounds
         See `solve`. A limit in steps counts those of the search.
     selector, polisher, neighbourhood, population, patience, gear
         See `heuristics.solve`; any selector, learned or not, can be the search part.
@@ -70,7 +80,7 @@ def hybrid(
     """
     backend.load()
     limits, seed, workers = check_limits(time_limit, stop), check_seed(seed), check_workers(workers)
-    line_log = check_log(log)
+    line_log, options = check_log(log), check_parameters(parameters)
     given = check_warm_start(instance, warm_start)
     if policy is not None:
         if not isinstance(selector, str | None):
@@ -85,7 +95,7 @@ def hybrid(
 
     with Monitor(instance, limits, listener, registry, known_bounds) as monitor, ThreadPoolExecutor(workers) as pool:
         incumbent = Incumbent(monitor)
-        assistant = Assistant(incumbent, workers, seed, line_log)
+        assistant = Assistant(incumbent, workers, seed, options, line_log)
         crews = Crews(islands, monitor, pool)
         try:
             with assistant:

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from heuristics.result import Result
+from integrations.cp_sat import backend
 from l2s_plugin import stop as stops
-from l2s_plugin.errors import L2SError, ScheduleError
+from l2s_plugin.errors import L2SError, ScheduleError, unknown_name
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Condition, Stop
 
 WarmStart = Schedule | Result | str | os.PathLike[str] | None
 Log = Callable[[str], None] | bool | None
+
+
+_PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+_OURS = {
+    "num_workers": "give workers",
+    "num_search_workers": "give workers",
+    "random_seed": "give a seed",
+    "max_time_in_seconds": "give a time limit",
+    "log_search_progress": "ask for the log",
+    "log_to_stdout": "ask for the log",
+    "catch_sigint_signal": "signals end the run with its best schedule",
+}
 
 
 def available_cores() -> int:
@@ -69,6 +82,47 @@ def check_log(log: Log) -> Callable[[str], None] | None:
     if not callable(log):
         raise L2SError(f"log must be True, False or a function that takes a line, got {_short(log)}")
     return log
+
+
+def check_parameters(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """CP-SAT's own parameters by name; text is read as what the parameter is."""
+    cp_model = backend.load()
+    solver = cp_model.CpSolver()
+    plain = {name: getattr(solver.parameters, name) for name in dir(solver.parameters) if name.islower()}
+    plain = {name: value for name, value in plain.items() if isinstance(value, tuple(_PLAIN)) or _choices(value)}
+    checked = {}
+    for name, value in (parameters or {}).items():
+        if name in _OURS:
+            raise L2SError(f"CP-SAT's parameter {name} is not for parameters=; {_OURS[name]}")
+        if name not in plain:
+            raise unknown_name("parameter of CP-SAT", str(name), plain)
+        checked[name] = _as(type(plain[name]), _choices(plain[name]), name, value)
+        try:
+            setattr(solver.parameters, name, checked[name])
+        except (TypeError, ValueError) as error:  # more than 32 bits, say
+            raise L2SError(f"CP-SAT's parameter {name} cannot be {_short(value)}") from error
+    if parameters and solver.status_name(solver.solve(cp_model.CpModel())) == "MODEL_INVALID":
+        raise L2SError(f"CP-SAT refuses its parameters: {solver.solution_info()}")
+    return checked
+
+
+def _choices(value: Any) -> Mapping[str, Any]:
+    """The values of an enumeration by name; empty for what is none."""
+    return getattr(type(value), "__members__", {})
+
+
+def _as(kind: type, choices: Mapping[str, Any], name: str, value: Any) -> Any:
+    """The value as one of that kind, if it means one."""
+    words = {"true": True, "false": False} if kind is bool else choices
+    try:
+        if isinstance(value, str):
+            return words[value] if words else kind(value)
+        if isinstance(value, bool) == (kind is bool) and kind(value) == value:
+            return kind(value)
+    except (KeyError, TypeError, ValueError):
+        pass
+    expected = f"one of {', '.join(choices)}" if choices else _PLAIN[kind]
+    raise L2SError(f"CP-SAT's parameter {name} is {expected}, got {_short(value)}")
 
 
 def _belongs_elsewhere(schedule: Schedule, instance: Instance) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from heuristics.dispatching import dispatch
 from heuristics.monitor import Listener, Monitor
@@ -13,7 +14,15 @@ from integrations.cp_sat import backend
 from integrations.cp_sat.attempt import Attempt, tuned
 from integrations.cp_sat.incumbent import Incumbent
 from integrations.cp_sat.model import JobShopModel
-from integrations.cp_sat.options import Log, WarmStart, check_limits, check_log, check_warm_start, check_workers
+from integrations.cp_sat.options import (
+    Log,
+    WarmStart,
+    check_limits,
+    check_log,
+    check_parameters,
+    check_warm_start,
+    check_workers,
+)
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry
@@ -36,6 +45,7 @@ def solve(
     stop: Stop | Condition | None = None,
     log: Log = None,
     *,
+    parameters: Mapping[str, Any] | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
     known_bounds: bool = True,
@@ -63,6 +73,8 @@ def solve(
         Further limits: seconds, a target, or a condition. CP-SAT takes no steps.
     log
         True prints CP-SAT's log to standard error, a function is called with every line.
+    parameters
+        CP-SAT's own parameters by name, as in `{"linearization_level": 0}`.
     listener
         Called with an `Improvement` whenever a better schedule is found.
     known_bounds
@@ -73,7 +85,7 @@ def solve(
     limits, seed, workers = check_limits(time_limit, stop), check_seed(seed), check_workers(workers)
     if limits.steps is not None or limits.no_improvement is not None:
         raise L2SError("CP-SAT takes no steps; limit its seconds")
-    line_log = check_log(log)
+    line_log, options = check_log(log), check_parameters(parameters)
     given = check_warm_start(instance, warm_start)
 
     with Monitor(instance, limits, listener, registry, known_bounds) as monitor:
@@ -83,13 +95,20 @@ def solve(
             if given is not None:
                 incumbent.offer(given)
             if not monitor.should_stop(0):
-                _run(incumbent, fallback.makespan, workers, seed, line_log)
+                _run(incumbent, fallback.makespan, workers, seed, options, line_log)
         except Exception as error:
             monitor.fail(error)
         return monitor.finish(METHOD, None, incumbent.schedule or fallback, seed, workers=workers)
 
 
-def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Callable[[str], None] | None) -> None:
+def _run(
+    incumbent: Incumbent,
+    horizon: int,
+    workers: int,
+    seed: int,
+    parameters: Mapping[str, Any],
+    log: Callable[[str], None] | None,
+) -> None:
     """Let CP-SAT improve the incumbent until it has the proof or the monitor says stop."""
     monitor = incumbent.monitor
     begin = monitor.seconds
@@ -109,7 +128,7 @@ def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Calla
         seconds,
         workers,
         seed,
-        options=tuned(monitor.instance.n_operations),
+        options={**tuned(monitor.instance.n_operations), **parameters},
         found=lambda values: incumbent.offer_solution(model.schedule(values)),
         bound=incumbent.raise_bound,
         log=log,
@@ -120,5 +139,5 @@ def _run(incumbent: Incumbent, horizon: int, workers: int, seed: int, log: Calla
     finally:
         attempt.stop()
     attempt.finish()
-    if not monitor.should_stop(0):  # CP-SAT's clock, a moment before ours
-        monitor.stopped_by = "seconds"
+    if not monitor.should_stop(0):  # a limit among the parameters, or CP-SAT's clock, a moment before ours
+        monitor.stopped_by = "CP-SAT" if parameters else "seconds"

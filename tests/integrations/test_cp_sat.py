@@ -191,6 +191,28 @@ def test_one_worker_is_reproducible():
         ({"time_limit": 1, "workers": 0}, "workers must be a whole number, 1 or more, got 0"),
         ({"time_limit": 1, "workers": 1.5}, "workers must be a whole number"),
         ({"time_limit": 1, "seed": -1}, "seed must be a whole number"),
+        ({"time_limit": 1, "parameters": {"linearisation_level": 0}}, "did you mean linearization_level"),
+        (
+            {"time_limit": 1, "parameters": {"linearization_level": "x"}},
+            "linearization_level is a whole number, got 'x'",
+        ),
+        (
+            {"time_limit": 1, "parameters": {"linearization_level": True}},
+            "linearization_level is a whole number, got True",
+        ),
+        (
+            {"time_limit": 1, "parameters": {"linearization_level": 1.5}},
+            "linearization_level is a whole number, got 1.5",
+        ),
+        (
+            {"time_limit": 1, "parameters": {"linearization_level": 2**40}},
+            "linearization_level cannot be 1099511627776",
+        ),
+        ({"time_limit": 1, "parameters": {"use_lns": 3}}, "use_lns is true or false, got 3"),
+        ({"time_limit": 1, "parameters": {"use_lns": None}}, "use_lns is true or false, got None"),
+        ({"time_limit": 1, "parameters": {"relative_gap_limit": "much"}}, "relative_gap_limit is a number, got 'much'"),
+        ({"time_limit": 1, "parameters": {"num_workers": 3}}, "num_workers is not for parameters=; give workers"),
+        ({"time_limit": 1, "parameters": {"interleave_batch_size": -4}}, "CP-SAT refuses its parameters"),
         ({"time_limit": 1, "log": "yes"}, "log must be True, False or a function"),
         ({"time_limit": 1, "warm_start": 7}, "a warm start is a schedule, a result or a file, got 7"),
         ({"time_limit": 1, "warm_start": "nowhere.json"}, "cannot read nowhere.json"),
@@ -201,6 +223,24 @@ def test_bad_input_is_told_in_one_line(call, options, message):
     with pytest.raises(L2SError, match=re.escape(message)) as error:
         getattr(cp_sat, call)(l2s.load("ft06"), **options)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("call", ["solve", "hybrid"])
+def test_parameters_reach_cp_sat_and_overrule_ours(call):
+    lines: list[str] = []
+    parameters = {"linearization_level": "2", "use_lns": "false", "relative_gap_limit": 0, "log_prefix": "mine"}
+    result = getattr(cp_sat, call)(unknown("ft06"), time_limit=60, workers=1, parameters=parameters, log=lines.append)
+    assert (result.makespan, result.status) == (55, "OPTIMAL")
+    shown = next(line for line in lines if "Parameters: " in line)
+    assert "linearization_level: 2" in shown
+    assert "use_lns: false" in shown
+    assert "mine" in shown
+
+
+def test_a_limit_among_the_parameters_ends_the_run_by_cp_sat():
+    result = cp_sat.solve(unknown("ta21"), time_limit=600, workers=1, parameters={"max_number_of_conflicts": 1})
+    check(result)
+    assert result.stopped_by == "CP-SAT"
 
 
 def test_cp_sat_alone_takes_no_steps():

@@ -199,6 +199,27 @@ def test_a_schedule_of_cp_sat_is_recorded_at_the_step_of_the_search(monkeypatch)
     assert result.steps >= late + 300
 
 
+@pytest.mark.parametrize("words", [("--method", "cp-sat", "--init", "spt"), ("--no-improvement", "100000")])
+def test_the_command_line_shows_the_log_and_passes_parameters_on(words):
+    """Also where a limit in steps would choose the search alone: the options name CP-SAT."""
+    from click.testing import CliRunner
+
+    from integrations.cli import l2s as command
+
+    words = ("solve", "ft06", *words, "--no-known-bounds", "--log", "--cp-sat-parameter")
+    run = CliRunner().invoke(command, (*words, "linearization_level=2", "--cp-sat-parameter", "use_lns=false"))
+    assert run.exit_code == 0, run.output
+    assert "The solution hint is complete and is feasible." in run.stderr
+    assert "linearization_level: 2" in run.stderr
+    assert "--cp-sat-parameter linearization_level=2 --cp-sat-parameter use_lns=false" in run.stdout
+    for word, message in (("linearization_level", "takes NAME=VALUE"), ("use_lsn=true", "did you mean use_lns")):
+        run = CliRunner().invoke(command, (*words, word))
+        assert run.exit_code == 2
+        assert message in run.stderr
+    run = CliRunner().invoke(command, ("solve", "ft06", "--method", "tabu", "--log"))
+    assert "--log does not go with --method tabu" in run.stderr
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_where_no_proof_is_near_the_hybrid_is_the_search(workers):
     """Far from the bound and beyond 250 operations CP-SAT has no turn: same steps, same schedule."""
