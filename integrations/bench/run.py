@@ -39,9 +39,9 @@ def _results(cells: Sequence[Cell], processes: int, executor: Executor | None) -
             try:
                 yield run_cell(cell)
             except L2SError as error:
-                raise L2SError(f"{cell.key}: {error}") from None
+                raise L2SError(f"{cell}: {error}") from None
         return
     for outcome in stream(run_cell, cells, executor or partial(ProcessPool, processes)):
         if outcome.error is not None:
-            raise L2SError(f"{outcome.task.key}: {outcome.error}")
+            raise L2SError(f"{outcome.task}: {outcome.error}")
         yield outcome.value

@@ -131,7 +131,7 @@ def bench(
     l2s bench ta:15x15 la --method local-search --selector greedy --selector boltzmann --steps 500,5000
     """
     from integrations.bench import report
-    from integrations.bench.cells import Cell
+    from integrations.bench.cells import Cell, contents
     from integrations.bench.run import run
     from integrations.bench.sets import groups
     from integrations.bench.store import Store
@@ -149,9 +149,11 @@ def bench(
         time_limit = 10.0
     chosen = groups(sets)
     configurations = _quick() if quick else _combine(methods, selectors, policies, neighbourhoods, inits, population)
-    _check(configurations, chosen, milestones, time_limit)
+    _check(configurations, milestones, time_limit)
+    content = contents((name for names in chosen.values() for name in names), configurations)
+    last = max(milestones) if milestones else None
     cells = [
-        Cell(name, group, configuration, seed, max(milestones) if milestones else None, time_limit)
+        Cell(name, group, configuration, seed, last, time_limit, content[name, configuration])
         for group, names in chosen.items()
         for configuration in configurations
         for name in names
@@ -232,15 +234,11 @@ def _combine(
     return configurations
 
 
-def _check(
-    configurations: list[Configuration], chosen: dict[str, list[str]], milestones: list[int], time_limit: float | None
-) -> None:
-    """Find what would end the work in the middle: limits, names and files are looked at before the first run."""
+def _check(configurations: list[Configuration], milestones: list[int], time_limit: float | None) -> None:
+    """Find what would end the work in the middle: limits and names are looked at before the first run."""
     from integrations.cli.methods import METHODS
     from integrations.cli.parts import check_parts
     from l2s_plugin import stop
-    from l2s_plugin.data import benchmark_names
-    from l2s_plugin.loader import load
 
     if time_limit is not None:
         stop.seconds(time_limit)
@@ -249,8 +247,6 @@ def _check(
         if milestones and "time_limit" in limits and "max_steps" not in limits:
             raise L2SError(f"--method {configuration.method} takes no steps; give it a --time-limit")
         check_parts(configuration.selector, configuration.neighbourhood, configuration.init)
-    for name in {name for names in chosen.values() for name in names} - set(benchmark_names()):
-        load(name)
 
 
 def _quick() -> list[Configuration]:

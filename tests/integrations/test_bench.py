@@ -20,6 +20,8 @@ from integrations.bench.store import Store
 from integrations.cli import l2s as command_line
 from l2s_plugin.data import benchmark_info
 from l2s_plugin.errors import L2SError
+from l2s_plugin.policy.checkpoint import save_policy
+from l2s_plugin.policy.library import find_policy
 
 
 def run(*words: str):
@@ -81,6 +83,42 @@ def test_a_killed_run_is_resumed_and_loses_the_cell_in_the_making_only(tmp_path)
     second = json.loads(run(*words).stdout)
     assert [cell["makespan"] for cell in second["cells"]] == [77, *(cell["makespan"] for cell in first["cells"][1:])]
     assert len(cells.read_text().splitlines()) == 4
+
+
+def cells_of(*words: str) -> list[dict]:
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)["cells"]
+
+
+def test_a_changed_instance_file_is_run_again(tmp_path):
+    file, words = tmp_path / "shop.txt", ("--steps", "5", "--output", str(tmp_path / "out"))
+    l2s.save(l2s.load("ft06"), file)
+    before = cells_of(str(file), *words)
+    assert cells_of(str(file), *words) == before
+    l2s.save(l2s.load("la01"), file)
+    assert cells_of(str(file), *words)[0]["makespan"] >= 666 > before[0]["makespan"]
+    l2s.save(l2s.load("ft06"), file)
+    assert cells_of(str(file), *words) == before
+
+
+def test_a_retrained_policy_file_is_run_again(tmp_path):
+    policy, file = find_policy("l2s-fast"), tmp_path / "mine.safetensors"
+    words = ("ft06", "--policy", str(file), "--steps", "5", "--output", str(tmp_path / "out"))
+    details = {"host": policy.host, "neighbourhoods": policy.neighbourhoods}
+    save_policy(file, policy.config, policy.weights, **details)
+    before = cells_of(*words)
+    assert cells_of(*words) == before
+    save_policy(file, policy.config, {name: 2 * array for name, array in policy.weights.items()}, **details)
+    assert cells_of(*words)[0]["key"] != before[0]["key"]
+
+
+def test_another_version_of_the_package_is_run_again(tmp_path, monkeypatch):
+    words = ("ft06", "--method", "dispatch", "--output", str(tmp_path))
+    before = cells_of(*words)
+    assert cells_of(*words) == before
+    monkeypatch.setattr("integrations.bench.cells.__version__", "99.0")
+    assert cells_of(*words)[0]["key"] != before[0]["key"]
 
 
 def test_a_run_cut_short_by_a_signal_is_not_kept(tmp_path, monkeypatch):
