@@ -119,7 +119,7 @@ def cooperate(
                 team.work(_round_stop(monitor, taken, workers, exchange), number, monitor)
                 if team.steps == taken and not monitor.should_stop(taken):
                     monitor.stopped_by = "no moves"
-            return team.result(monitor, seed)
+            return team.result(monitor, seed, initial)
 
 
 @contextmanager
@@ -207,24 +207,11 @@ class _Team:
                 self._members[k] += (neighbour,)
                 self._bests[k] = neighbour
 
-    def result(self, monitor: Monitor, seed: int) -> Result:
+    def result(self, monitor: Monitor, seed: int, initial: Any) -> Result:
         """The verified incumbent."""
-        result = Result(
-            schedule=Schedule.from_linear_order(monitor.instance, self.best.order),
-            lower_bound=monitor.lower_bound,
-            bound_source=monitor.bound_source,
-            method=METHOD,
-            steps=self.steps,
-            seconds=monitor.seconds,
-            seed=seed,
-            workers=len(self._members),
-            stopped_by=monitor.stopped_by,
-            history=list(monitor.history),
-            **self._parts,
-        )
-        result.schedule.verify()
-        default_registry().observe("l2s_search_finished", instance=monitor.instance, result=result)
-        return result
+        schedule = Schedule.from_linear_order(monitor.instance, self.best.order)
+        parts = self._parts | {"polisher": self._plan.polisher, "initial": initial}
+        return monitor.report(METHOD, schedule, seed, self.steps, len(self._members), **parts)
 
 
 def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, Any]]:

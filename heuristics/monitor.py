@@ -158,13 +158,29 @@ class Monitor:
         return ""
 
     def finish(
-        self, method: str, search: Search | None, best: Any, seed: int, steps: int = 0, workers: int = 1
+        self, method: str, search: Search, best: Any, seed: int, steps: int, workers: int = 1, **parts: Any
     ) -> Result:
-        """Turn the best schedule or linear order into a verified result and tell the observers.
-
-        Raises `SearchError` after a failure.
-        """
+        """The result of a search that ended with the incumbent, a schedule or a linear order; see `report`."""
+        parts |= {"selector": search.selector, "neighbourhood": search.neighbourhood, "gear": search.gear}
         schedule = best if isinstance(best, Schedule) else Schedule.from_linear_order(self.instance, best)
+        return self.report(method, schedule, seed, steps, workers, **parts)
+
+    def report(
+        self,
+        method: str,
+        schedule: Schedule,
+        seed: int,
+        steps: int = 0,
+        workers: int = 1,
+        seconds: float | None = None,
+        **parts: Any,
+    ) -> Result:
+        """A verified result, of which the observers are told; raises `SearchError` after a failure.
+
+        `seconds` are those until now, unless given. `parts` are fields of the result that name what the run was made
+        of, given as names or as the objects.
+        """
+        seconds = self.seconds if seconds is None else seconds
         schedule.verify()
         result = Result(
             schedule=schedule,
@@ -172,14 +188,12 @@ class Monitor:
             bound_source=self.bound_source,
             method=method,
             steps=steps,
-            seconds=self.seconds,
-            selector=part_name(search.selector) if search else None,
-            neighbourhood=part_name(search.neighbourhood) if search else None,
-            gear=search.gear if search else None,
+            seconds=seconds,
             seed=seed,
             workers=workers,
             stopped_by=self.stopped_by,
             history=list(self.history),
+            **{field: _name(part) for field, part in parts.items()},
         )
         self._registry.observe("l2s_search_finished", instance=self.instance, result=result)
         if self._failure is not None:
@@ -187,6 +201,13 @@ class Monitor:
             name = "" if told else f"{type(self._failure).__name__}: "
             raise SearchError(f"{name}{self._failure}", result) from self._failure
         return result
+
+
+def _name(part: Any) -> str | None:
+    """What a result calls a part; a schedule to begin with has no name."""
+    if part is None or isinstance(part, str):
+        return part
+    return None if isinstance(part, Schedule | Result) else part_name(part)
 
 
 class Pace:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
-from l2s_plugin.files import write_text
+from l2s_plugin.errors import L2SError
+from l2s_plugin.files import read_text, write_text
+from l2s_plugin.formats.l2s_json import L2SJson
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
 
 OPTIMAL = "OPTIMAL"
 FEASIBLE = "FEASIBLE"
+JSON_FORMAT = "l2s-result"
 
 # where a bound comes from (`Result.bound_source`)
 ONE_MACHINE = "one-machine"  # computed: `l2s_plugin.bounds.lower_bound`
@@ -40,6 +45,7 @@ class Result:
 
     `lower_bound` is the best bound known, and `bound_source` says where it comes from: `one-machine` (computed),
     `CP-SAT` (proven in this run) or `literature` (looked up, for the classic benchmarks).
+    `initial` is the dispatching rule of the first schedule, None where a schedule was given.
     `stopped_by` says why the run ended: steps, seconds, target, no improvement, optimal, no moves, condition,
     interrupt, error, or CP-SAT (a limit among its parameters).
     """
@@ -51,11 +57,13 @@ class Result:
     seconds: float = 0.0
     selector: str | None = None
     neighbourhood: str | None = None
+    polisher: str | None = None
+    initial: str | None = None
     gear: str | None = None
     seed: int | None = None
     workers: int = 1
     stopped_by: str = ""
-    history: list[tuple[float, int, int]] = field(default_factory=list, repr=False)
+    history: list[tuple[float, int, int]] = field(default_factory=list, repr=False, hash=False)
     bound_source: str = ""
 
     @property
@@ -111,6 +119,8 @@ class Result:
             "method": self.method,
             "selector": self.selector,
             "neighbourhood": self.neighbourhood,
+            "polisher": self.polisher,
+            "initial": self.initial,
             "gear": self.gear,
             "seed": self.seed,
             "workers": self.workers,
@@ -120,6 +130,30 @@ class Result:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
+
+    def save(self, path: str | Path) -> None:
+        """Write everything, with instance and schedule, as JSON; aside first and then renamed."""
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "schedule"}
+        head = {"format": JSON_FORMAT, "version": 1, "instance": json.loads(L2SJson().write(self.instance))}
+        write_text(path, json.dumps(head | {"schedule": self.schedule.to_dict()} | own) + "\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read what `save` wrote; the schedule is verified, and anything else is an `L2SError` of one line."""
+        try:
+            data = json.loads(read_text(path))
+        except (ValueError, RecursionError) as error:
+            raise L2SError(f"{path}: not JSON that can be read: {error}") from error
+        if not isinstance(data, dict) or (data.get("format"), data.get("version")) != (JSON_FORMAT, 1):
+            raise L2SError(f'{path}: not a result, expected an object with "format": "{JSON_FORMAT}", "version": 1')
+        instance = L2SJson().read(json.dumps(data.get("instance")).encode(), f"{path}, instance")
+        own: dict[str, Any] = {"schedule": Schedule.from_dict(instance, data.get("schedule", {}), f"{path}, schedule")}
+        for name, kind in get_type_hints(cls).items():
+            if name in data and name not in own:
+                own[name] = _checked(data[name], kind, f"{path}: {name}")
+        for name in {"method", "lower_bound"} - own.keys():
+            raise L2SError(f"{path}: {name} is missing")
+        return cls(**own)
 
     def history_csv(self) -> str:
         """The improvements as CSV: seconds, step, makespan."""
@@ -142,7 +176,10 @@ class Result:
         ]
         if known and self.makespan != known:
             lines.append(f"best known: {known} ({100 * (self.makespan / known - 1):+.2f} %)")
-        how = [part for part in (self.method, self.neighbourhood, self.selector, self.gear) if part]
+        polisher = f"polisher {self.polisher}" if self.polisher else None
+        start = f"from {self.initial}" if self.initial else None
+        parts = (self.method, self.neighbourhood, self.selector, polisher, start, self.gear)
+        how = [part for part in parts if part]
         lines.append(f"{', '.join(how)}; seed {self.seed}")
         if self.stopped_by:
             took = f"{self.seconds:.2f} s"
@@ -156,3 +193,16 @@ class Result:
 
         shown = {name: value for name, value in self.to_dict().items() if name != "history" and value is not None}
         return table(list(shown), [list(shown.values())]) + schedule_html(self.schedule)
+
+
+def _checked(value: Any, kind: Any, where: str) -> Any:
+    """A value of a file, as the field of that kind takes it."""
+    if get_args(kind) == (tuple[float, int, int],):
+        if not isinstance(value, list) or not all(isinstance(row, list) and len(row) == 3 for row in value):
+            raise L2SError(f"{where} must be a list of [seconds, step, makespan]")
+        return [tuple(_checked(*each, where) for each in zip(row, (float, int, int), strict=True)) for row in value]
+    allowed = (int, float) if kind is float else get_args(kind) or (kind,)
+    if type(value) not in allowed or (isinstance(value, float) and not math.isfinite(value)):
+        names = {int: "a whole number", float: "a number", str: "text", NoneType: "null"}
+        raise L2SError(f"{where} must be {' or '.join(names[each] for each in allowed)}, got {repr(value)[:40]}")
+    return float(value) if kind is float else value

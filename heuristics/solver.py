@@ -77,7 +77,8 @@ def solve(
                 monitor.stopped_by = monitor.stopped_by or "no moves"
         islands[0].rest()
         best = min((island.best for island in islands), key=lambda member: member.makespan)
-        return monitor.finish("tabu", islands[0].search, best.order, seed, steps, workers)
+        parts = {"polisher": polisher, "initial": initial}
+        return monitor.finish("tabu", islands[0].search, best.order, seed, steps, workers, **parts)
 
 
 def settle(

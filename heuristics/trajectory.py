@@ -80,4 +80,4 @@ def follow(
             for step, makespan in search.take_events():
                 monitor.record(step, makespan)
             monitor.fail(error)
-        return monitor.finish(method, search, search.best_order, seed, search.step)
+        return monitor.finish(method, search, search.best_order, seed, search.step, initial=initial)

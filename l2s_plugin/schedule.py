@@ -38,6 +38,16 @@ class Schedule:
             array.flags.writeable = False
             object.__setattr__(self, field, array)
 
+    def __eq__(self, other: object) -> bool:
+        """The same operations in the same order at the same times."""
+        return self._content() == other._content() if isinstance(other, Schedule) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def _content(self) -> tuple[Instance, bytes, bytes]:
+        return self.instance, self.order.tobytes(), self.start.tobytes()
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles hold the data alone, as those of instances."""
         return type(self), (self.instance, self.order, self.start)

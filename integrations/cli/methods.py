@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -79,24 +78,14 @@ def local_search(instance: Instance, settings: Settings) -> Result:
 
 def dispatch(instance: Instance, settings: Settings) -> Result:
     """One schedule of a dispatching rule, in the form in which searches report theirs."""
-    from heuristics import Result, dispatch
+    from heuristics import dispatch
     from heuristics.monitor import Monitor
 
-    begin = time.perf_counter()
-    rule: dict[str, Any] = {} if settings.initial is None else {"rule": settings.initial}
-    schedule = dispatch(instance, seed=settings.seed, **rule)
-    seconds = time.perf_counter() - begin
-    schedule.verify()
-    monitor = Monitor(instance, settings.stop, **settings.given("known_bounds"))
-    return Result(
-        schedule=schedule,
-        lower_bound=monitor.lower_bound,
-        bound_source=monitor.bound_source,
-        method="dispatch",
-        seconds=seconds,
-        seed=settings.seed,
-        history=[(seconds, 0, schedule.makespan)],
-    )
+    rule = settings.initial or "fdd/mwkr"
+    with Monitor(instance, settings.stop, settings.listener, **settings.given("known_bounds")) as monitor:
+        schedule = dispatch(instance, rule, settings.seed)
+        monitor.record(0, schedule.makespan)
+        return monitor.report("dispatch", schedule, settings.seed, seconds=monitor.history[0][0], initial=rule)
 
 
 def cp_sat(instance: Instance, settings: Settings) -> Result:

@@ -106,7 +106,9 @@ def hybrid(
         except Exception as error:
             monitor.fail(error)
         islands[0].rest()
-        return monitor.finish(METHOD, islands[0].search, _best(islands, incumbent), seed, crews.steps, workers)
+        parts = {"polisher": polisher, "initial": first}
+        best = _best(islands, incumbent)
+        return monitor.finish(METHOD, islands[0].search, best, seed, crews.steps, workers, **parts)
 
 
 class Crews:

@@ -98,7 +98,7 @@ def solve(
                 _run(incumbent, fallback.makespan, workers, seed, options, line_log)
         except Exception as error:
             monitor.fail(error)
-        return monitor.finish(METHOD, None, incumbent.schedule or fallback, seed, workers=workers)
+        return monitor.report(METHOD, incumbent.schedule or fallback, seed, workers=workers)
 
 
 def _run(

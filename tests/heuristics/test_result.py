@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
+import re
 
 import pytest
 
 import l2s_plugin as l2s
-from heuristics import Improvement, solve, tabu_search
+from heuristics import Improvement, Result, solve, tabu_search
 from heuristics.monitor import Monitor
 from l2s_plugin.stop import steps
 
@@ -86,3 +88,73 @@ def test_the_steps_of_a_history_never_fall():
     for step, makespan in ((0, 62), (18, 57), (14, 55)):
         monitor.record(step, makespan)
     assert [(step, makespan) for _, step, makespan in monitor.history] == [(0, 62), (18, 57), (18, 55)]
+
+
+def test_equal_results_and_schedules_are_equal_after_pickling(result):
+    again = pickle.loads(pickle.dumps(result))
+    assert again == result
+    assert hash(again) == hash(result)
+    assert again.schedule == result.schedule
+    assert not again.schedule.start.flags.writeable
+    assert result.schedule != tabu_search(l2s.load("la20"), stop=steps(0)).schedule
+
+
+def test_pickled_schedules_hold_nothing_that_can_be_computed(result):
+    schedule = l2s.Schedule(result.instance, result.schedule.order, result.schedule.start)
+    before = len(pickle.dumps(schedule))
+    assert schedule.critical_path()
+    assert len(schedule.linear_order)
+    assert len(pickle.dumps(schedule)) == before
+
+
+def test_a_saved_result_is_loaded_as_it_was(result, tmp_path):
+    result.save(tmp_path / "run.json")
+    again = Result.load(tmp_path / "run.json")
+    assert again == result
+    assert (again.instance.name, again.instance.upper_bound) == ("la20", result.instance.upper_bound)
+    assert tabu_search(result.instance, initial=again, stop=steps(0)).makespan == result.makespan
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": "l2s-schedule"}, "not a result"),
+        ({"version": 2}, "not a result"),
+        ({"instance": None}, "instance"),
+        ({"instance": {"format": "l2s-instance"}}, "instance:1: version is nothing, expected an integer"),
+        ({"schedule": None}, "schedule: not a schedule"),
+        ({"schedule": {"format": "l2s-schedule"}}, "schedule: version is missing"),
+        ({"lower_bound": "7"}, "lower_bound must be a whole number, got '7'"),
+        ({"steps": True}, "steps must be a whole number"),
+        ({"seconds": float("nan")}, "seconds must be"),
+        ({"selector": 5}, "selector must be text or null"),
+        ({"history": {}}, "history must be a list of"),
+        ({"history": [[0.5, 1]]}, "history must be a list of"),
+        ({"history": [[0.5, "1", 2]]}, "history must be a whole number"),
+    ],
+)
+def test_a_damaged_result_is_one_clear_line(result, tmp_path, change, words):
+    file = tmp_path / "run.json"
+    result.save(file)
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(l2s.L2SError, match=re.escape(words)) as caught:
+        Result.load(file)
+    assert str(caught.value).startswith(str(file))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"format": ' + "9" * 5000 + "}"])
+def test_what_is_no_result_is_one_clear_line(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(l2s.L2SError, match=r"run\.json: not"):
+        Result.load(tmp_path / "run.json")
+
+
+def test_results_name_polisher_and_dispatching_rule(result):
+    population = solve(l2s.load("ft06"), stop=steps(10))
+    assert (population.polisher, population.initial) == ("l2s-fast", "fdd/mwkr")
+    assert "polisher l2s-fast, from fdd/mwkr" in population.summary()
+    assert (result.polisher, result.initial) == (None, "fdd/mwkr")
+    onward = tabu_search(result.instance, initial=result, stop=steps(0))
+    assert onward.initial is None
+    assert "from" not in onward.summary()
