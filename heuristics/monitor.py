@@ -123,7 +123,8 @@ class Monitor:
     def should_stop(self, step: int) -> bool:
         """Whether the run is over after `step` steps; `stopped_by` then says why."""
         if not self.stopped_by:
-            self.stopped_by = self._reason(step)
+            reason = self._reason(step)
+            self.stopped_by = self.stopped_by or reason  # a signal may have come meanwhile
         return bool(self.stopped_by)
 
     def out_of_time(self) -> bool:

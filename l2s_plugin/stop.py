@@ -107,6 +107,8 @@ def as_stop(value: Stop | Condition | None) -> Stop:
         return value
     if value is None:
         raise L2SError("no stop criterion given; for example stop=l2s.stop.seconds(10)")
+    if isinstance(value, int | float | str):
+        raise L2SError(f"stop={value!r} does not say what of; for example stop=l2s.stop.seconds(10)")
     return when(value)
 
 

@@ -158,3 +158,9 @@ def test_results_name_polisher_and_dispatching_rule(result):
     onward = tabu_search(result.instance, initial=result, stop=steps(0))
     assert onward.initial is None
     assert "from" not in onward.summary()
+
+
+@pytest.mark.parametrize("limit", [10, 2.5, "10"])
+def test_a_bare_number_as_stop_is_answered_with_the_right_form(limit):
+    with pytest.raises(l2s.L2SError, match=r"for example stop=l2s\.stop\.seconds\(10\)"):
+        solve(l2s.load("ft06"), limit)

@@ -35,3 +35,8 @@ def test_an_interrupted_run_returns_its_incumbent(host, number):
     result = json.loads(rest[-1])
     assert result["stopped_by"] == "interrupt"
     assert result["makespan"] > 0
+
+
+def test_a_signal_that_comes_while_conditions_are_asked_is_heard():
+    asked = l2s.stop.when(lambda progress: signal.raise_signal(signal.SIGINT))
+    assert tabu_search(l2s.load("la20"), stop=l2s.stop.steps(5000) | asked).stopped_by == "interrupt"
