@@ -19,7 +19,8 @@ from heuristics.monitor import Monitor, Pace
 from heuristics.result import Result
 from heuristics.search import PYTHON, Search, selector_for
 from heuristics.tabu import tabu_memory
-from heuristics.trajectory import SearchError, check_seed, first_order
+from heuristics.trajectory import check_seed, first_order
+from l2s_plugin.containment import CtrlC
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
@@ -103,9 +104,10 @@ class _Member:
 
     def look(self, method: str) -> None:
         """Report new incumbents, and end the search when it is over."""
-        for step, makespan in self.search.take_events():
-            self.monitor.record(step, makespan)
-        if self.monitor.should_stop(self.search.step):
+        self.monitor.note(self.search)
+        with self.monitor.contained():
+            self.monitor.should_stop(self.search.step)
+        if self.monitor.stopped_by:
             self.result = self.finish(method)
 
     def finish(self, method: str) -> Result:
@@ -174,7 +176,9 @@ def _together(live: list[_Member], selector: Any, stop: Stop, chunk: int, method
     with _failing(asking[0], method):
         try:
             scores = list(selector.score_batch([member.search.view for member in asking], moves))
-        except Exception as error:
+        except CtrlC:
+            raise
+        except BaseException as error:
             raise asking[0].search.failure("selector", selector, error) from error
         if len(scores) != len(asking):
             raise PluginError(f"selector gave scores of {len(scores)} states, not of {len(asking)}")
@@ -197,11 +201,12 @@ def _failing(member: _Member, method: str) -> Iterator[None]:
     """Turn the failure of a part into a `SearchError` that brings the member's best schedule along."""
     try:
         yield
-    except PluginError as error:
-        for step, makespan in member.search.take_events():
-            member.monitor.record(step, makespan)
-        member.monitor.stopped_by = "error"
-        raise SearchError(str(error), member.finish(method)) from error
+    except CtrlC:
+        raise
+    except BaseException as error:
+        member.monitor.fail(error)
+        member.monitor.note(member.search)
+        member.finish(method)  # raises it
 
 
 def _limits(stop: Stop) -> tuple[int, int]:

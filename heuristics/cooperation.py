@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from heuristics.configuration import create_selector
-from heuristics.monitor import Listener, Monitor
+from heuristics.monitor import Listener, Monitor, SearchError
 from heuristics.population import PATIENCE, Island, Member, random_order, recombine
 from heuristics.processes import ProcessPool
 from heuristics.result import Result
@@ -20,7 +21,7 @@ from heuristics.search import Search
 from heuristics.stream import stream
 from heuristics.tabu import tabu_memory
 from heuristics.trajectory import check_seed, first_order
-from l2s_plugin.errors import L2SError
+from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
@@ -111,14 +112,15 @@ def cooperate(
         team = _Team(plan, first, seed, pool)
         team.work(Stop(steps=0))  # every process starts and compiles before the clock does
         with Monitor(instance, stop, listener, known_bounds=known_bounds) as monitor:
-            monitor.record(0, team.best.makespan)
-            for number in count(1):
-                if monitor.should_stop(team.steps):
-                    break
-                taken = team.steps
-                team.work(_round_stop(monitor, taken, workers, exchange), number, monitor)
-                if team.steps == taken and not monitor.should_stop(taken):
-                    monitor.stopped_by = "no moves"
+            with monitor.contained():
+                monitor.record(0, team.best.makespan)
+                for number in count(1):
+                    if monitor.should_stop(team.steps):
+                        break
+                    taken = team.steps
+                    team.work(_round_stop(monitor, taken, workers, exchange), number, monitor)
+                    if team.steps == taken and not monitor.should_stop(taken):
+                        monitor.stopped_by = "no moves"
             return team.result(monitor, seed, initial)
 
 
@@ -182,7 +184,10 @@ class _Team:
                 if outcome.error is not None:
                     errors.append(outcome.error)
                     continue
-                self._take(outcome.task.worker, *outcome.value)
+                *found, failure = outcome.value
+                self._take(outcome.task.worker, *found)
+                if failure and monitor is not None:
+                    monitor.fail(PluginError(failure))
                 if monitor is not None:
                     monitor.record(self.steps, self.best.makespan)
         except KeyboardInterrupt:
@@ -190,6 +195,8 @@ class _Team:
                 raise
         if len(errors) == len(rounds):
             raise L2SError(errors[0])
+        for error in dict.fromkeys(errors):
+            warnings.warn(f"a population lost a round: {error}", RuntimeWarning, stacklevel=3)
         self._exchange()
 
     def _take(self, worker: int, members: tuple[Member, ...], best: Member, steps: int, parts: dict[str, Any]) -> None:
@@ -214,9 +221,9 @@ class _Team:
         return monitor.report(METHOD, schedule, seed, self.steps, len(self._members), **parts)
 
 
-def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, Any]]:
-    """In a worker: improve a population; its members, the best schedule found, the steps taken, and what the search was
-    made of."""
+def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, Any], str]:
+    """In a worker: improve a population; its members, the best schedule found, the steps taken, what the search was
+    made of, and what went wrong in it, if anything did."""
     plan = task.plan
     selector, polisher = (
         create_selector(part) if isinstance(part, str) else part for part in (plan.selector, plan.polisher)
@@ -229,14 +236,18 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
     if polisher is not None:
         island.prepare_polisher()
     silent = Registry()  # observers hear of it from the coordinator
+    failure = ""
     with Monitor(plan.instance, task.stop, registry=silent, known_bounds=plan.known_bounds) as monitor:
         island.evolve(monitor, _FOREVER if task.stop.steps is None else task.stop.steps, 1)
         best = _member(plan.instance, island.best.order)
         island.harvest()
         island.rest()
-        result = monitor.finish(METHOD, search, best.order, 0, search.step)
+        try:
+            result = monitor.finish(METHOD, search, best.order, 0, search.step)
+        except SearchError as error:
+            result, failure = error.result, str(error)
     parts = {"selector": result.selector, "neighbourhood": result.neighbourhood, "gear": result.gear}
-    return tuple(island.members), best, search.step, parts
+    return tuple(island.members), best, search.step, parts, failure
 
 
 def _begin(task: Round, rng: np.random.Generator) -> Any:

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from l2s_plugin.errors import L2SError, PluginError, ScheduleError
+from l2s_plugin.containment import contained
+from l2s_plugin.errors import PluginError, ScheduleError
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
@@ -62,12 +63,8 @@ def dispatch(instance: Instance, rule: Any = "fdd/mwkr", seed: int = 0, registry
     registry = registry or default_registry()
     build = registry.create(DispatchingRuleSpec, rule)
     who = _describe(rule, registry)
-    try:
+    with contained(f"{who} raised"):
         schedule = build(instance, seed)
-    except L2SError:
-        raise
-    except Exception as error:
-        raise PluginError(f"{who} raised {type(error).__name__}: {error}") from error
     if not isinstance(schedule, Schedule):
         raise PluginError(f"{who} must return a Schedule, got {type(schedule).__name__}")
     if any(type(build).__call__ is trusted.__call__ for trusted in _TRUSTED):

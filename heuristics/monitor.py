@@ -5,14 +5,16 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
 from heuristics.result import LITERATURE, ONE_MACHINE, Improvement, Result
 from heuristics.search import Search, part_name
 from l2s_plugin import bounds
-from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.containment import CtrlC, describe
+from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
@@ -48,7 +50,7 @@ class Monitor:
         self._literature = bounds.known_bound(instance) if known_bounds else 0
         self.history: list[tuple[float, int, int]] = []
         self.stopped_by = ""
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
         self._listener = listener
         self._registry = registry or default_registry()
         self._lock = threading.Lock()
@@ -74,7 +76,7 @@ class Monitor:
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.stopped_by == "interrupt":  # asked a second time: do not wait for the current batch of steps
-            raise KeyboardInterrupt
+            raise CtrlC
         self.stopped_by = "interrupt"
 
     @property
@@ -120,6 +122,15 @@ class Monitor:
                 self._listener(improvement)
             self._registry.observe("l2s_incumbent", event=improvement)
 
+    def note(self, search: Search, workers: int = 1, others: int = 0) -> None:
+        """Record what a search has found since the last time.
+
+        It took a step for each of the workers at once; uneven `others` took so many.
+        """
+        for step, makespan in search.take_events():
+            with self.contained():
+                self.record(step * workers + others, makespan)
+
     def should_stop(self, step: int) -> bool:
         """Whether the run is over after `step` steps; `stopped_by` then says why."""
         if not self.stopped_by:
@@ -133,7 +144,17 @@ class Monitor:
             return True
         return self.stop.seconds is not None and self.seconds >= self.stop.seconds
 
-    def fail(self, error: Exception) -> None:
+    @contextmanager
+    def contained(self) -> Iterator[None]:
+        """Whatever goes wrong in here ends the run, and `finish` raises it together with the incumbent."""
+        try:
+            yield
+        except CtrlC:
+            raise
+        except BaseException as error:
+            self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
         """End the run because a part of it failed; `finish` then raises, with the incumbent."""
         self.stopped_by = "error"
         self._failure = self._failure or error
@@ -198,9 +219,7 @@ class Monitor:
         )
         self._registry.observe("l2s_search_finished", instance=self.instance, result=result)
         if self._failure is not None:
-            told = isinstance(self._failure, L2SError)
-            name = "" if told else f"{type(self._failure).__name__}: "
-            raise SearchError(f"{name}{self._failure}", result) from self._failure
+            raise SearchError(describe(self._failure), result) from self._failure
         return result
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from heuristics import kernels
 from heuristics.monitor import Monitor, Pace
 from heuristics.search import Search, Selection
-from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 
 Order = NDArray[np.uint32]
@@ -111,16 +110,14 @@ class Island:
         while self.search.step < until_step and self.best.makespan > monitor.target and not self.barren:
             until = min(until_step, self.search.step + pace.next())
             reason = kernels.BUDGET
-            try:
+            with monitor.contained():
                 reason = self.search.run(until, monitor.target, self._patience)
-            except PluginError as error:
-                monitor.fail(error)
-            if self.search.best_makespan < self.best.makespan:  # before observers, which may fail, hear of it
+            if self.search.best_makespan < self.best.makespan:
                 self.best = Member(self.search.best_makespan, self.search.best_order)
-            for step, makespan in self.search.take_events():
-                monitor.record(step * workers + sum(other.search.step for other in others), makespan)
+            monitor.note(self.search, workers, sum(other.search.step for other in others))
             if reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED):
-                self._turn_over()
+                with monitor.contained():  # the polisher may fail
+                    self._turn_over()
             if monitor.out_of_time():
                 break
 

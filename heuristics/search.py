@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from heuristics import kernels
 from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, Rules
 from heuristics.memory import Memory, begin_record, move_capacity, new_record, rules_for
-from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.containment import CtrlC, contained, ctrl_c_told_apart
+from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.kernels.critical_path import find_critical_path
 from l2s_plugin.kernels.moves import Moves, new_moves
@@ -102,13 +103,8 @@ class Search:
         self.selector, self.gear, self.rules = selection.selector, selection.gear, selection.rules
 
     def _ask_parameters(self, selector: Any, form: CompiledSelector) -> NDArray[np.float32]:
-        try:
+        with contained(f"selector {part_name(selector)!r} has no parameters:"):
             return np.ascontiguousarray(form.parameters(self.instance), np.float32).ravel()
-        except L2SError:
-            raise
-        except Exception as error:
-            name = part_name(selector)
-            raise PluginError(f"selector {name!r} has no parameters: {type(error).__name__}: {error}") from error
 
     @property
     def selection(self) -> Selection:
@@ -156,7 +152,8 @@ class Search:
         """Take steps until one of the limits; returns one of the reasons of `heuristics.kernels`."""
         patience = _FOREVER if patience is None else patience
         if self.gear == PYTHON:
-            reason = self._run_in_python(until_step, target, patience)
+            with ctrl_c_told_apart():
+                reason = self._run_in_python(until_step, target, patience)
         else:
             reason = self._run_compiled(self._selection, until_step, target, patience)
         self.check_contract(reason)
@@ -248,7 +245,9 @@ class Search:
         self._refresh_view()
         try:
             rows = np.asarray(self.neighbourhood.moves(self.view, self.rng), np.int64).reshape(-1, 3)
-        except Exception as error:
+        except CtrlC:
+            raise
+        except BaseException as error:
             raise self.failure("neighbourhood", self.neighbourhood, error) from error
         count = min(len(rows), len(self.moves.u))
         for target, column in zip(self.moves[:3], rows[:count].T, strict=True):
@@ -267,9 +266,9 @@ class Search:
             if hasattr(self.selector, "score_moves"):
                 return self.pick(self.selector.score_moves(self.view, moves))
             choice = self.selector.select(self.view, moves, self.rng)
-        except PluginError:
+        except (PluginError, CtrlC):
             raise
-        except Exception as error:
+        except BaseException as error:
             raise self.failure("selector", self.selector, error) from error
         return self._row_of(choice)
 
@@ -302,7 +301,7 @@ class Search:
             )
         return int(rows[int(choice)])
 
-    def failure(self, kind: str, part: Any, error: Exception) -> PluginError:
+    def failure(self, kind: str, part: Any, error: BaseException) -> PluginError:
         """The error that names the part and the step."""
         return PluginError(f"{kind} {part_name(part)!r} failed at step {self.step}: {type(error).__name__}: {error}")
 

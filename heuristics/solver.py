@@ -64,17 +64,18 @@ def solve(
     )
     with Monitor(instance, stop, listener, registry, known_bounds) as monitor, ThreadPoolExecutor(workers) as pool:
         until, steps, per_round = 0, 0, steps_per_round(islands[0].search, stop)
-        while not monitor.should_stop(steps):
-            until += per_round
-            if stop.steps is not None:
-                until = min(until, -(-stop.steps // workers))
-            run = [pool.submit(island.evolve, monitor, until, workers) for island in islands]
-            for future in run:
-                future.result()
-            steps = sum(island.search.step for island in islands)
-            exchange(islands)
-            if all(island.barren for island in islands):
-                monitor.stopped_by = monitor.stopped_by or "no moves"
+        with monitor.contained():
+            while not monitor.should_stop(steps):
+                until += per_round
+                if stop.steps is not None:
+                    until = min(until, -(-stop.steps // workers))
+                run = [pool.submit(island.evolve, monitor, until, workers) for island in islands]
+                for future in run:
+                    future.result()
+                steps = sum(island.search.step for island in islands)
+                exchange(islands)
+                if all(island.barren for island in islands):
+                    monitor.stopped_by = monitor.stopped_by or "no moves"
         islands[0].rest()
         best = min((island.best for island in islands), key=lambda member: member.makespan)
         parts = {"polisher": polisher, "initial": initial}

@@ -13,6 +13,7 @@ from typing import Any
 
 from heuristics.monitor import interrupt_threads
 from heuristics.processes import ProcessPool, keep_to_one_thread
+from l2s_plugin.containment import CtrlC, ctrl_c_told_apart, describe
 from l2s_plugin.errors import L2SError
 
 Executors = Executor | Callable[[], Executor] | None
@@ -196,11 +197,12 @@ def _guarded(origin: tuple[str, int], function: Callable[[Any], Any], task: Any)
     if origin != _process():  # how many threads torch has here is for the user to say
         keep_to_one_thread()
     try:
-        return function(task), None, ""
-    except L2SError as error:
-        return None, str(error), ""
-    except Exception as error:
-        return None, f"{type(error).__name__}: {error}", traceback.format_exc()
+        with ctrl_c_told_apart():
+            return function(task), None, ""
+    except CtrlC:
+        raise
+    except BaseException as error:
+        return None, describe(error), "" if isinstance(error, L2SError) else traceback.format_exc()
 
 
 def _outcome(future: Future[Any], attempt: _Attempt) -> Outcome | None:

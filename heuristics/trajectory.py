@@ -13,7 +13,7 @@ from heuristics.memory import Memory
 from heuristics.monitor import Listener, Monitor, Pace, SearchError
 from heuristics.result import Result
 from heuristics.search import Search
-from l2s_plugin.errors import L2SError, PluginError, ScheduleError
+from l2s_plugin.errors import L2SError, ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
@@ -64,10 +64,9 @@ def follow(
     with Monitor(instance, stop, listener, registry, known_bounds) as monitor:
         pace = Pace()
         search.start(order)
-        try:
+        with monitor.contained():
             while True:
-                for step, makespan in search.take_events():
-                    monitor.record(step, makespan)
+                monitor.note(search)
                 if monitor.should_stop(search.step):
                     break
                 until = search.step + pace.next()
@@ -76,8 +75,5 @@ def follow(
                 reason = search.run(until, monitor.target, stop.no_improvement)
                 if reason in (kernels.ABSORBED, kernels.REFUSED):
                     monitor.stopped_by = "no moves"
-        except PluginError as error:
-            for step, makespan in search.take_events():
-                monitor.record(step, makespan)
-            monitor.fail(error)
+        monitor.note(search)
         return monitor.finish(method, search, search.best_order, seed, search.step, initial=initial)

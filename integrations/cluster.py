@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import suppress
 from typing import Any
 
 from integrations.libraries import library
@@ -44,9 +45,10 @@ class ClusterExecutor(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `concurrent.futures.Executor`."""
-        if self.client.status == "running":
-            self._executor.shutdown(wait=wait and not cancel_futures)
-        self.client.close()
+        with suppress(Exception):  # of a scheduler that is lost; dask has many, none of them common
+            if self.client.status == "running":
+                self._executor.shutdown(wait=wait and not cancel_futures)
+            self.client.close()
 
 
 def executor_for(address: str, timeout: float = PATIENCE) -> ClusterExecutor:

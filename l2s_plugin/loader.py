@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
 from l2s_plugin import data as benchmarks
+from l2s_plugin.containment import contained
 from l2s_plugin.errors import InstanceError, InstanceFormatError, L2SError, PluginError, unknown_name
 from l2s_plugin.files import read_bytes, write_bytes
 from l2s_plugin.formats import InstanceFormat
@@ -87,12 +89,8 @@ def save(
 def encode(instance: Instance, format: str | InstanceFormat, registry: Registry | None = None) -> bytes:  # noqa: A002
     """The contents of a file that holds `instance` in one format."""
     writer = _format(format, registry or default_registry())
-    try:
+    with _contained(writer, "write"):
         return writer.write(instance)
-    except L2SError:
-        raise
-    except Exception as error:
-        raise _broken(writer, "write", error) from error
 
 
 def _contents(source: Source) -> tuple[bytes, str]:
@@ -131,11 +129,9 @@ def _detect(contents: bytes, label: str, registry: Registry) -> InstanceFormat:
     formats, failures = _all_formats(registry)
     found = []
     for each in formats:
-        try:
+        with _contained(each, "detect"):
             if each.detect(contents, label):
                 found.append(each)
-        except Exception as error:
-            raise _broken(each, "detect", error) from error
     if len(found) == 1:
         return found[0]
     if found:
@@ -170,13 +166,10 @@ def _all_formats(registry: Registry) -> tuple[list[InstanceFormat], list[str]]:
 
 def _read(reader: InstanceFormat, contents: bytes, label: str) -> list[Instance]:
     try:
-        found = reader.read(contents, label)
+        with _contained(reader, "read"):
+            found = reader.read(contents, label)
     except InstanceError as error:
         raise InstanceFormatError(f"{label}:1: {error}") from error
-    except L2SError:
-        raise
-    except Exception as error:
-        raise _broken(reader, "read", error) from error
     instances = found if isinstance(found, list) else [found]
     if not instances or not all(isinstance(each, Instance) for each in instances):
         raise PluginError(f"instance format {reader.name!r}: read must return an Instance or a list of them")
@@ -198,6 +191,5 @@ def _by_suffix(path: str, registry: Registry) -> InstanceFormat:
     return owners[0]
 
 
-def _broken(format_: InstanceFormat, method: str, error: Exception) -> PluginError:
-    name = getattr(format_, "name", type(format_).__name__)
-    return PluginError(f"instance format {name!r}: {method} raised {type(error).__name__}: {error}")
+def _contained(format_: InstanceFormat, method: str) -> AbstractContextManager[None]:
+    return contained(f"instance format {getattr(format_, 'name', type(format_).__name__)!r}: {method} raised")

@@ -19,6 +19,7 @@ from typing import Any
 import pluggy
 
 from l2s_plugin import hookspecs
+from l2s_plugin.containment import CtrlC, contained, ctrl_c_told_apart
 from l2s_plugin.errors import L2SError, PluginError, unknown_name
 from l2s_plugin.specs import SPECS, Spec
 
@@ -103,14 +104,13 @@ class Registry:
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> Plugin:
         self.plugins.append(plugin)
         try:
-            implementation = load()
-            self._manager.register(implementation, name=plugin.id)
-            self._check_hooks(plugin, implementation)
-            plugin.offers = [spec for kind in SPECS for spec in self._collect(plugin, kind)]
-        except PluginError as error:
+            with contained(""):  # a plugin may fail in any way, the others must work
+                implementation = load()
+                self._manager.register(implementation, name=plugin.id)
+                self._check_hooks(plugin, implementation)
+                plugin.offers = [spec for kind in SPECS for spec in self._collect(plugin, kind)]
+        except L2SError as error:
             plugin.error = _one_line(str(error))
-        except (Exception, SystemExit) as error:  # a plugin may fail in any way, the others must work
-            plugin.error = _one_line(f"{type(error).__name__}: {error}")
         if plugin.error:
             if self._manager.has_plugin(plugin.id):
                 self._manager.unregister(name=plugin.id)
@@ -184,29 +184,20 @@ class Registry:
     def load(self, kind: type[Spec], name: str) -> Any:
         """Import what is behind a name."""
         spec = self.spec(kind, name)
-        try:
+        with contained(f"{self._whose(kind, name)}: cannot load {spec.target}:"):
             return spec.load()
-        except L2SError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise PluginError(
-                f"{self._whose(kind, name)}: cannot load {spec.target}: {type(error).__name__}: {error}"
-            ) from error
 
     def create(self, kind: type[Spec], value: Any) -> Any:
         """Turn what a user wrote into an object: "name", "name:argument", a class, or an object as it is."""
         if isinstance(value, str):
             name, colon, argument = value.partition(":")
             factory = self.load(kind, name)
-            try:
+            with contained(f"{self._whose(kind, name)}: {value!r} cannot be created:"):
                 return factory(argument) if colon else factory()
-            except L2SError:
-                raise
-            except Exception as error:
-                raise PluginError(
-                    f"{self._whose(kind, name)}: {value!r} cannot be created: {type(error).__name__}: {error}"
-                ) from error
-        return value() if isinstance(value, type) else value
+        if isinstance(value, type):
+            with contained(f"{kind.kind} {value.__name__!r} cannot be created:"):
+                return value()
+        return value
 
     def _whose(self, kind: type[Spec], name: str) -> str:
         owner, spec = self._owners[(kind.kind, name)][0]
@@ -216,8 +207,11 @@ class Registry:
         """Call the observers of one hook; one that raises is reported and does not stop the run."""
         for implementation in getattr(self._manager.hook, hook).get_hookimpls():
             try:
-                implementation.function(*(arguments[name] for name in implementation.argnames))
-            except Exception as error:
+                with ctrl_c_told_apart():
+                    implementation.function(*(arguments[name] for name in implementation.argnames))
+            except CtrlC:
+                raise
+            except BaseException as error:
                 message = f"plugin {implementation.plugin_name}, hook {hook} raised {type(error).__name__}: {error}"
                 warnings.warn(message, RuntimeWarning, stacklevel=2)
 
@@ -244,14 +238,12 @@ def _normal(name: str) -> str:
 
 def _call(function: Callable[[], Any], kind: type[Spec]) -> list[Any]:
     """Call a hook that offers something; None means nothing to offer."""
-    try:
+    with contained(f"hook {kind.hook} raised"):
         offers = function()
         if offers is None:
             return []
         if isinstance(offers, Iterable) and not isinstance(offers, str):
             return list(offers)  # may raise, too, when the hook is a generator
-    except (Exception, SystemExit) as error:
-        raise PluginError(f"hook {kind.hook} raised {type(error).__name__}: {error}") from error
     raise PluginError(f"hook {kind.hook} must return an iterable of {kind.__name__}, got {offers!r}")
 
 

@@ -63,6 +63,11 @@ def fails(instance: Instance, *, stop: Any, seed: int) -> Result:
     return search(instance, stop=stop, seed=seed)
 
 
+def leaves(instance: Instance, *, stop: Any, seed: int) -> Result:
+    """Tries to end its process."""
+    raise (KeyboardInterrupt if seed else SystemExit)(f"seed {seed}")
+
+
 def tells_threads(instance: Instance, *, stop: Any, seed: int, workers: int | None = None) -> Result:
     """Fails with the number of threads that it would use."""
     import torch

@@ -15,17 +15,9 @@ if TYPE_CHECKING:
     from integrations.cli.inputs import Problem
 
 _CHOICES = {
-    "selector",
-    "policy",
-    "neighbourhood",
-    "init",
-    "population",
-    "polisher",
-    "gear",
-    "forbid_undo",
-    "no_known_bounds",
-    "cp_sat_parameter",
-}
+    "selector", "policy", "neighbourhood", "init", "population", "polisher", "gear", "forbid_undo", "scheduler",
+    "no_known_bounds", "cp_sat_parameter",
+}  # fmt: skip
 _LIMITS = {"max_steps", "target", "no_improvement"}
 
 

@@ -97,14 +97,12 @@ def hybrid(
         incumbent = Incumbent(monitor)
         assistant = Assistant(incumbent, workers, seed, options, line_log)
         crews = Crews(islands, monitor, pool)
-        try:
+        with monitor.contained():
             with assistant:
                 while not monitor.should_stop(crews.steps):
                     crews.evolve(workers - assistant.cores(bool(crews.slow)))
                     _meet(islands, incumbent, crews.steps)
             _meet(islands, incumbent, crews.steps)
-        except Exception as error:
-            monitor.fail(error)
         islands[0].rest()
         parts = {"polisher": polisher, "initial": first}
         best = _best(islands, incumbent)

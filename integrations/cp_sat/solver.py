@@ -91,13 +91,11 @@ def solve(
     with Monitor(instance, limits, listener, registry, known_bounds) as monitor:
         incumbent = Incumbent(monitor)
         fallback = given or dispatch(instance, FALLBACK_RULE, seed, registry=registry)
-        try:
+        with monitor.contained():
             if given is not None:
                 incumbent.offer(given)
             if not monitor.should_stop(0):
                 _run(incumbent, fallback.makespan, workers, seed, options, line_log)
-        except Exception as error:
-            monitor.fail(error)
         return monitor.report(METHOD, incumbent.schedule or fallback, seed, workers=workers)
 
 

@@ -72,7 +72,7 @@ def test_every_population_learns_its_neighbours_best_schedule(monkeypatch):
         if task.worker == 1 and task.seed[-1] == 1:
             best = Member(best.makespan - 1, best.order)
         polished = Member(best.makespan - 1, best.order) if task.worker == 2 and task.seed[-1] == 4 else best
-        return (best, *task.members[1:]), polished, 100, {}
+        return (best, *task.members[1:]), polished, 100, {}, ""
 
     monkeypatch.setattr("heuristics.cooperation.run_round", record)
     with ThreadPoolExecutor(1) as executor:

@@ -9,6 +9,9 @@ import sys
 
 import pytest
 
+import l2s_plugin as l2s
+from heuristics import tabu_search
+
 PROGRAM = """
 import l2s_plugin as l2s
 from heuristics import solve, tabu_search
