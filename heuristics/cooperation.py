@@ -18,6 +18,7 @@ from heuristics.population import PATIENCE, Island, Member, random_order, recomb
 from heuristics.processes import ProcessPool
 from heuristics.result import Result
 from heuristics.search import Search
+from heuristics.solver import shares_of
 from heuristics.stream import stream
 from heuristics.tabu import tabu_memory
 from heuristics.trajectory import check_seed, first_order
@@ -118,7 +119,7 @@ def cooperate(
                     if monitor.should_stop(team.steps):
                         break
                     taken = team.steps
-                    team.work(_round_stop(monitor, taken, workers, exchange), number, monitor)
+                    team.work(_round_stop(monitor, workers, exchange), number, monitor)
                     if team.steps == taken and not monitor.should_stop(taken):
                         monitor.stopped_by = "no moves"
             return team.result(monitor, seed, initial)
@@ -136,14 +137,13 @@ def _open(executor: Executor | None, workers: int) -> Iterator[Executor]:
         pool.kill()  # after an interrupt, some may still be busy
 
 
-def _round_stop(monitor: Monitor, taken: int, workers: int, exchange: float) -> Stop:
+def _round_stop(monitor: Monitor, workers: int, exchange: float) -> Stop:
     """When the next round ends: after a while, and not later than the run."""
     stop = monitor.stop
     left = [max(stop.seconds - monitor.seconds, 1e-3)] if stop.seconds is not None else []
     if stop.steps is None and stop.no_improvement is None:
         return Stop(seconds=min([exchange, *left]), makespan=monitor.target)
     steps = [max(1, _ROUND // monitor.instance.n_operations)]
-    steps += [-(-(stop.steps - taken) // workers)] if stop.steps is not None else []
     steps += [max(1, -(-stop.no_improvement // workers))] if stop.no_improvement is not None else []
     return Stop(steps=min(steps), seconds=min(left, default=None), makespan=monitor.target)
 
@@ -169,8 +169,11 @@ class _Team:
 
     def work(self, stop: Stop, number: int = 0, monitor: Monitor | None = None) -> None:
         """One round of all, and the exchange after it."""
+        limit = None if monitor is None or monitor.stop.steps is None else monitor.stop.steps - self.steps
+        shares = shares_of(limit, len(self._members))
         rounds = [
-            Round(self._plan, k, members, (self._seed, k, number), stop) for k, members in enumerate(self._members)
+            Round(self._plan, k, members, (self._seed, k, number), stop | Stop(steps=shares[k]))
+            for k, members in enumerate(self._members)
         ]
         errors = []
         try:

@@ -50,6 +50,7 @@ STEP, BEST, BEST_STEP, EVENTS, STORED, RESTARTED, CULPRIT = range(7)
 # an entry of Record.forbidden holds a step, and above it how often the arc was reversed
 _STEP_BITS = 44
 _STEP_MASK = (1 << _STEP_BITS) - 1
+_MOST_REVERSALS = (1 << (63 - _STEP_BITS)) - 1  # from there on, nobody counts
 
 # why the loop returned
 BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE = range(8)
@@ -95,7 +96,8 @@ def forbidden_until(state, forbidden, u, v, forward):
 @kernel
 def _note_reversal(forbidden, a, b, until):
     slot = _slot(forbidden, a, b)
-    forbidden[slot] = (((forbidden[slot] >> _STEP_BITS) + 1) << _STEP_BITS) | until
+    reversals = min((forbidden[slot] >> _STEP_BITS) + 1, _MOST_REVERSALS)
+    forbidden[slot] = (reversals << _STEP_BITS) | until
 
 
 @kernel

@@ -22,6 +22,7 @@ from l2s_plugin.stop import Progress, Stop
 
 Listener = Callable[[Improvement], None]
 
+_FOREVER = 2**62
 _in_threads: set[Monitor] = set()  # runs in other threads than the main one, which alone hears signals
 
 
@@ -127,9 +128,10 @@ class Monitor:
 
         It took a step for each of the workers at once; uneven `others` took so many.
         """
+        most = _FOREVER if self.stop.steps is None else self.stop.steps
         for step, makespan in search.take_events():
             with self.contained():
-                self.record(step * workers + others, makespan)
+                self.record(min(step * workers + others, most), makespan)
 
     def should_stop(self, step: int) -> bool:
         """Whether the run is over after `step` steps; `stopped_by` then says why."""

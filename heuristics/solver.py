@@ -20,6 +20,8 @@ from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import SelectorSpec
 from l2s_plugin.stop import Condition, Stop, ending
 
+_FOREVER = 2**62
+
 
 def solve(
     instance: Instance,
@@ -64,16 +66,20 @@ def solve(
     )
     with Monitor(instance, stop, listener, registry, known_bounds) as monitor, ThreadPoolExecutor(workers) as pool:
         until, steps, per_round = 0, 0, steps_per_round(islands[0].search, stop)
+        per_exchange = steps_per_exchange(instance, stop)  # the same in both gears
+        shares = shares_of(stop.steps, workers)
         with monitor.contained():
             while not monitor.should_stop(steps):
-                until += per_round
-                if stop.steps is not None:
-                    until = min(until, -(-stop.steps // workers))
-                run = [pool.submit(island.evolve, monitor, until, workers) for island in islands]
+                until = min(until + per_round, (until // per_exchange + 1) * per_exchange)
+                run = [
+                    pool.submit(island.evolve, monitor, min(until, share), workers)
+                    for island, share in zip(islands, shares, strict=True)
+                ]
                 for future in run:
                     future.result()
                 steps = sum(island.search.step for island in islands)
-                exchange(islands)
+                if until % per_exchange == 0:
+                    exchange(islands)
                 if all(island.barren for island in islands):
                     monitor.stopped_by = monitor.stopped_by or "no moves"
         islands[0].rest()
@@ -111,12 +117,21 @@ def settle(
     return islands
 
 
-def steps_per_round(search: Search, stop: Stop) -> int:
+def steps_per_exchange(instance: Instance, stop: Stop) -> int:
     """How long islands work on their own: about a fifth of a second, and no longer than the stop can wait."""
-    steps = max(500, 30_000_000 // max(search.instance.n_operations, 50))  # a step has its fixed cost, too
-    if search.gear == PYTHON:
-        steps = max(1, steps // 300)
+    steps = max(500, 30_000_000 // max(instance.n_operations, 50))  # a step has its fixed cost, too
     return steps if stop.no_improvement is None else max(1, min(steps, stop.no_improvement))
+
+
+def steps_per_round(search: Search, stop: Stop) -> int:
+    """Steps between two looks at the stop, which the Python gear must not wait for as long as for an exchange."""
+    steps = steps_per_exchange(search.instance, stop)
+    return max(1, steps // 300) if search.gear == PYTHON else steps
+
+
+def shares_of(steps: int | None, workers: int) -> list[int]:
+    """How many of the steps each worker takes."""
+    return [_FOREVER if steps is None else (steps + workers - 1 - k) // workers for k in range(workers)]
 
 
 def exchange(islands: list[Island]) -> None:

@@ -99,7 +99,7 @@ class Environment:
         self._moves = _stack([new_moves(capacity) for _ in instances])
         self._counts = np.zeros(len(instances), np.int64)
         self._admissible = np.zeros(len(instances), np.int64)
-        self._rows = np.zeros(0, np.int64)
+        self._rows: NDArray[np.int64] | None = None  # of the actions, as soon as somebody has asked for them
         self._unit = np.array([duration_unit(instance.duration, features) for instance in instances])
         self._per_duration = np.array([per_duration(instance.duration) for instance in instances])
         self._margin = None if margin is None else (margin / self._per_duration).astype(np.int64)
@@ -141,6 +141,7 @@ class Environment:
             raise L2SError("the trajectories of an environment are all of the same size")
         for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
             mine[b] = theirs[0]
+        self._rows = None
         self.instances[b] = other.instances[0]
         first = b * self._job_pred.shape[1]
         self._job_pred[b], self._job_end[b] = other._job_pred[0] + first, other._job_end[0] + first
@@ -163,12 +164,13 @@ class Environment:
         total = int(self._admissible.sum())
         features = np.empty((count, size, 3), np.float32)
         machine_pred = np.empty((count, size), np.int64)
-        u, v, self._rows = (np.empty(total, np.int64) for _ in range(3))
+        u, v, rows = (np.empty(total, np.int64) for _ in range(3))
         hints = np.empty((total, N_HINTS), np.float32)
         kernels.observe_batch(
-            self._states, self._moves, self._counts, features, self._unit, machine_pred, u, v, self._rows, hints,
+            self._states, self._moves, self._counts, features, self._unit, machine_pred, u, v, rows, hints,
             self._per_duration,
         )  # fmt: skip
+        self._rows = rows
         numbers = np.arange(count)
         return GraphBatch(
             features=features.reshape(-1, 3),
@@ -189,8 +191,8 @@ class Environment:
         total = int(self._admissible.sum())
         features = np.empty((total, N_MOVE_FEATURES), np.float32)
         states = np.empty((len(self.instances), N_STATE_FEATURES), np.float32)
-        self._rows = np.empty(total, np.int64)
-        kernels.observe_moves(self._states, self._moves, self._counts, self._per_duration, features, states, self._rows)
+        rows = self._rows = np.empty(total, np.int64)
+        kernels.observe_moves(self._states, self._moves, self._counts, self._per_duration, features, states, rows)
         return MoveBatch(features, states, self._admissible.copy())
 
     def step(self, actions: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
@@ -198,6 +200,9 @@ class Environment:
         actions = np.asarray(actions, np.int64)
         if ((actions < DUMMY) | (actions >= self._admissible)).any():
             raise L2SError("an action must be the number of an admissible move, or DUMMY")
+        if self._rows is None:  # nobody has observed this state
+            listed = np.arange(self._moves.u.shape[1]) < self._counts[:, None]
+            self._rows = np.nonzero(self._moves.admissible & listed)[1]
         first = np.cumsum(self._admissible) - self._admissible
         chosen = np.where(actions < 0, DUMMY, np.append(self._rows, DUMMY)[first + np.maximum(actions, 0)])
         improved, decreased = (np.zeros(len(actions), np.int64) for _ in range(2))
@@ -209,6 +214,7 @@ class Environment:
         return (improved if self.reward == "incumbent" else decreased) * self._per_duration
 
     def _list(self) -> None:
+        self._rows = None
         culprit = kernels.list_batch(
             self._states, self._moves, self._records, self._rules, self._list_moves, self._counts, self._admissible
         )

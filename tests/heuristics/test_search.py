@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import l2s_plugin as l2s
-from heuristics import Result, cooperate, dispatch, local_search, solve, tabu_search, tabu_search_batch
+from heuristics import Result, cooperate, dispatch, kernels, local_search, solve, tabu_search, tabu_search_batch
 from heuristics.trajectory import SearchError
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError, UnknownNameError
 from l2s_plugin.instance import Instance
 from l2s_plugin.stop import no_improvement, seconds, steps, target, when
+from tests.heuristics.test_containment import HereExecutor
 from tests.l2s_plugin.evaluator.oracle import longest_paths
 from tests.strategies import instances
 
@@ -75,6 +76,42 @@ def test_solve_with_several_workers_is_reproducible():
     assert a.schedule.order.tolist() == b.schedule.order.tolist()
     assert a.steps == b.steps
     assert a.workers == 2
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize(
+    "host", [solve, lambda *given, **options: cooperate(*given, executor=HereExecutor(), **options)]
+)
+def test_several_workers_take_exactly_the_steps_given(host, workers):
+    for limit in (5, 1001):
+        result = host(l2s.load("la21"), steps(limit), workers=workers, polisher=None)
+        assert result.steps == limit
+        assert result.history[-1][1] <= limit
+
+
+def test_several_workers_give_the_same_schedule_in_both_gears(monkeypatch):
+    """Also when schedules are exchanged on the way."""
+    monkeypatch.setattr("heuristics.solver.steps_per_exchange", lambda instance, stop: 150)
+    monkeypatch.setattr(
+        "heuristics.solver.steps_per_round", lambda search, stop: 150 if search.gear == "compiled" else 7
+    )
+    compiled, python = (
+        solve(l2s.load("la21"), steps(2000), workers=2, polisher=None, patience=50, gear=gear)
+        for gear in ("compiled", "python")
+    )
+    assert (compiled.gear, python.gear) == ("compiled", "python")
+    assert [entry[1:] for entry in compiled.history[-1:]] == [entry[1:] for entry in python.history[-1:]]
+    assert (compiled.schedule.order == python.schedule.order).all()
+
+
+def test_reversals_are_counted_up_to_a_limit():
+    """The count never falls: it shares a number with the step, and would overflow into its sign."""
+    forbidden = np.zeros(1, np.int64)
+    forbidden[0] = (kernels._MOST_REVERSALS - 1) << kernels._STEP_BITS
+    for step in (3, 4, 5):
+        kernels._note_reversal(forbidden, 0, 1, step)
+        assert forbidden[0] >> kernels._STEP_BITS == kernels._MOST_REVERSALS
+        assert forbidden[0] & kernels._STEP_MASK == step
 
 
 def test_solve_proves_optima_that_meet_the_one_machine_bound():

@@ -22,6 +22,7 @@ from integrations.cli.solve import solve as command
 from l2s_plugin.bounds import lower_bound
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load, save
+from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
 from tests.integrations.command_line import assert_bad_input, report
 from tests.integrations.command_line import solve as run
@@ -413,3 +414,13 @@ def test_a_signal_ends_the_search_and_the_files_are_written(
     data = json.loads(stdout)
     assert data["stopped_by"] == "interrupt"
     assert Schedule.load(load("ta41"), output).makespan == data["makespan"]
+
+
+def test_every_method_tells_the_observers_of_its_end(monkeypatch):
+    """A dispatching rule alone, too."""
+    heard = []
+    monkeypatch.setattr(Registry, "observe", lambda registry, hook, **arguments: heard.append(hook))
+    for method in ("dispatch", "tabu"):
+        heard.clear()
+        assert run("ft06", "--method", method).exit_code == 0
+        assert heard.count("l2s_search_finished") == 1

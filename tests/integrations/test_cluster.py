@@ -13,6 +13,7 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import Configuration, cooperate, portfolio, tabu_search
+from integrations.cli.progress import ProgressDisplay
 from integrations.cluster import executor_for
 from l2s_plugin.errors import L2SError, MissingExtraError
 from tests import tasks
@@ -187,3 +188,26 @@ def test_a_scheduler_is_for_the_search_only(cluster):
         command_line.solve("ft06", "--method", "cp-sat", "--scheduler", cluster.address),
         "--scheduler does not go with --method cp-sat",
     )
+
+
+def test_a_lost_scheduler_leaves_the_incumbent_and_its_file(executor, cluster, tmp_path, monkeypatch):
+    """As docs/integrations.md has it: files are written, exit code 2, one line."""
+    improved = ProgressDisplay.improved
+
+    def lose(display, improvement):
+        improved(display, improvement)
+        if improvement.step > 0:
+            cluster.stop()
+
+    monkeypatch.setattr(ProgressDisplay, "improved", lose)
+    output = tmp_path / "plan.json"
+    words = ("la38", "--scheduler", cluster.address, "--time-limit", "600", "--output", str(output))
+    result = command_line.run("solve", *words)
+    assert result.exit_code == 2
+    assert "Error: the executor takes no more tasks" in result.stderr
+    assert command_line.run("check", "la38", str(output)).exit_code == 0
+
+
+def test_the_command_to_repeat_names_the_scheduler(executor, cluster):
+    words = ("ft06", "--scheduler", cluster.address, "--max-steps", "10")
+    assert f"--scheduler {cluster.address}" in command_line.run("solve", *words).stdout

@@ -195,6 +195,16 @@ def test_bad_input_is_told(arguments: dict, words: str) -> None:
         Environment(**{"instances": batch(3, 3)} | arguments)
 
 
+def test_a_step_does_not_need_an_observation() -> None:
+    """The numbers of actions are those of `actions`, whether somebody has looked or not."""
+    seen, unseen = (Environment(batch(10, 10), seed=1) for _ in range(2))
+    for _ in range(20):
+        seen.observe()
+        last = seen.n_actions - 1
+        assert seen.step(last).tolist() == unseen.step(last).tolist()
+    assert seen.makespans.tolist() == unseen.makespans.tolist()
+
+
 def test_an_impossible_action_is_told() -> None:
     environment = Environment(batch(4, 4))
     environment.observe()
