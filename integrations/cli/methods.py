@@ -82,7 +82,7 @@ def dispatch(instance: Instance, settings: Settings) -> Result:
     from heuristics.monitor import Monitor
 
     rule = settings.initial or "fdd/mwkr"
-    with Monitor(instance, settings.stop, settings.listener, **settings.given("known_bounds")) as monitor:
+    with Monitor(instance, settings.stop, **settings.given("known_bounds")) as monitor:
         schedule = dispatch(instance, rule, settings.seed)
         monitor.record(0, schedule.makespan)
         return monitor.report("dispatch", schedule, settings.seed, seconds=monitor.history[0][0], initial=rule)

@@ -30,7 +30,7 @@ def test_a_limit_in_steps_gives_the_same_schedule_on_any_executor(pool):
     with ThreadPoolExecutor(1) as threads:
         results = [cooperate(instance, stop, seed=3, executor=executor) for executor in (pool, pool, threads)]
     assert len({tuple(result.schedule.order) for result in results}) == 1
-    assert results[0].steps == 30_002  # of both, in equal parts
+    assert results[0].steps == 30_001  # of both together
     assert results[0].stopped_by == "steps"
 
 

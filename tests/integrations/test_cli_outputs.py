@@ -212,7 +212,9 @@ def test_a_best_known_makespan_of_zero_is_no_division(tmp_path):
 @pytest.mark.filterwarnings("error")  # of the chart, about characters that cannot be drawn
 def test_names_have_no_power_over_the_terminal_and_lose_nothing(tmp_path):
     """Whatever a file says its instance is called, all outputs are written, and nothing is printed raw."""
-    instance = evil(tmp_path, EVIL)
+    assert_bad_input(solve(evil(tmp_path, EVIL)), "holds no characters, expected text")  # half a surrogate pair
+    name = EVIL.replace("\ud800", "")
+    instance = evil(tmp_path, name)
     out = tmp_path / "out"
     options = ["--output", f"{out}/", "--gantt", f"{out}/", "--report", f"{out}/", "--history", f"{out}/"]
     result = solve(instance, instance.replace("instance", "./instance"), *options)
@@ -222,8 +224,8 @@ def test_names_have_no_power_over_the_terminal_and_lose_nothing(tmp_path):
     assert len(os.listdir(out)) == 4
     for text in (result.stdout, result.stderr):
         assert shown(text) == text
-    assert r"a\u001b]0;title\u0007\u001b[2J\u009b31m\u000d\ud800\u202e\u007f$x_$" in result.stdout
-    assert report(instance, "--quiet")["instance"] == EVIL  # and JSON means the same
+    assert r"a\u001b]0;title\u0007\u001b[2J\u009b31m\u000d\u202e\u007f$x_$" in result.stdout
+    assert report(instance, "--quiet")["instance"] == name  # and JSON means the same
 
 
 def test_progress_shows_names_escaped():

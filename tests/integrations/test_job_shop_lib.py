@@ -55,7 +55,7 @@ def install(folder: Path) -> None:
     constraints = folder / "constraints.txt"
     constraints.write_text("\n".join(line for line in lines if not line.startswith("ortools")))
     command = [str(INTERPRETER), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    command += ["-c", str(constraints), f"{folder}[job-shop-lib]", "pytest", "hypothesis"]
+    command += ["-c", str(constraints), f"{folder}[job-shop-lib]", "pytest", "pytest-timeout", "hypothesis"]
     installation = subprocess.run(command, capture_output=True, text=True)
     assert installation.returncode == 0, installation.stderr
 
