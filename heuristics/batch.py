@@ -15,7 +15,7 @@ from typing import Any
 from heuristics import kernels
 from heuristics.local import RECENT, local_memory
 from heuristics.memory import Memory
-from heuristics.monitor import Monitor, Pace
+from heuristics.monitor import Monitor, Pace, SearchError
 from heuristics.result import Result
 from heuristics.search import PYTHON, Search, selector_for
 from heuristics.tabu import tabu_memory
@@ -36,7 +36,8 @@ def local_search_batch(
     selector: Any,
     neighbourhood: Any = "n5",
     *,
-    stop: Stop | Condition | None,
+    stop: Stop | Condition | None = None,
+    time_limit: float | None = None,
     seeds: int | Sequence[int] = 0,
     initial: Initial | Sequence[Initial] = "fdd/mwkr",
     forbid_undo: bool | None = None,
@@ -54,7 +55,7 @@ def local_search_batch(
     ----------
     instances
         What to schedule, of any sizes; repeat one to follow several trajectories with different seeds.
-    stop
+    stop, time_limit
         Holds for each member; the clock is common to all.
     seeds, initial
         One for all members, or one for each.
@@ -63,6 +64,7 @@ def local_search_batch(
     """
     selector = selector_for("local-search", selector, registry)
     memories = [local_memory(selector, forbid_undo, recent)] * len(instances)
+    stop = ending(stop, time_limit)
     return _follow(
         "local-search", instances, selector, neighbourhood, memories, stop, seeds, initial, registry, known_bounds
     )
@@ -73,7 +75,8 @@ def tabu_search_batch(
     selector: Any,
     neighbourhood: Any = "n7",
     *,
-    stop: Stop | Condition | None,
+    stop: Stop | Condition | None = None,
+    time_limit: float | None = None,
     seeds: int | Sequence[int] = 0,
     initial: Initial | Sequence[Initial] = "fdd/mwkr",
     tenure: tuple[int, int] | None = None,
@@ -83,6 +86,7 @@ def tabu_search_batch(
     """Run a `tabu_search` on each of the instances, all in step; see `local_search_batch`."""
     selector = selector_for("tabu", selector, registry)
     memories = [tabu_memory(instance, tenure) for instance in instances]
+    stop = ending(stop, time_limit)
     return _follow("tabu", instances, selector, neighbourhood, memories, stop, seeds, initial, registry, known_bounds)
 
 
@@ -110,6 +114,13 @@ class _Member:
         if self.monitor.stopped_by:
             self.result = self.finish(method)
 
+    def result_now(self, method: str, error: SearchError) -> Result:
+        """The result of a member of a batch that ended with that error."""
+        if self.monitor.stopped_by == "error":
+            return error.result
+        self.monitor.stopped_by = self.monitor.stopped_by or "error"
+        return self.result or self.finish(method)
+
     def finish(self, method: str) -> Result:
         search = self.search
         return self.monitor.finish(method, search, search.best_order, self.seed, search.step)
@@ -121,13 +132,12 @@ def _follow(
     selector: Any,
     neighbourhood: Any,
     memories: Sequence[Memory],
-    stop: Stop | Condition | None,
+    stop: Stop,
     seeds: int | Sequence[int],
     initial: Initial | Sequence[Initial],
     registry: Registry | None,
     known_bounds: bool,
 ) -> list[Result]:
-    stop = ending(stop)
     searches, chosen = [], [check_seed(seed) for seed in _spread("seeds", seeds, instances)]
     starts = _spread("initial", initial, instances)
     for instance, memory, seed, first in zip(instances, memories, chosen, starts, strict=True):
@@ -143,6 +153,8 @@ def _follow(
     batched = members[0].search.gear == PYTHON and hasattr(selector, "score_batch")
     take_turns = _together if batched else _one_by_one
     with members[0].monitor as lead:  # hears Ctrl-C for all
+        for member in members:
+            lead.watch(member.search)
         pace = Pace()
         live = members
         while True:
@@ -154,7 +166,11 @@ def _follow(
             live = [member for member in live if member.result is None]
             if not live:
                 break
-            take_turns(live, selector, stop, pace.next(), method)
+            try:
+                take_turns(live, selector, stop, pace.next(), method)
+            except SearchError as error:
+                error.results = [member.result_now(method, error) for member in members]
+                raise
     return [member.result for member in members if member.result is not None]
 
 

@@ -22,7 +22,7 @@ from heuristics.solver import shares_of
 from heuristics.stream import stream
 from heuristics.tabu import tabu_memory
 from heuristics.trajectory import check_seed, first_order
-from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.errors import L2SError, PluginError, whole_number
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
@@ -63,11 +63,12 @@ class Round:
 
 def cooperate(
     instance: Instance,
-    stop: Stop | Condition | None,
+    stop: Stop | Condition | None = None,
     seed: int = 0,
     initial: str | Schedule | Result = "fdd/mwkr",
     workers: int = 2,
     *,
+    time_limit: float | None = None,
     executor: Executor | None = None,
     exchange: float = EXCHANGE,
     selector: Any = "estimate",
@@ -88,7 +89,7 @@ def cooperate(
 
     Parameters
     ----------
-    instance, stop, seed, initial, selector, polisher, neighbourhood, population, patience, gear, listener, known_bounds
+    instance, stop, time_limit, seed, initial, selector, polisher, neighbourhood, population, patience, gear, listener
         See `solve`. A limit in steps counts the steps of all workers together. Selectors and neighbourhood must be such
         that they can be sent to other processes: names are.
     workers
@@ -99,12 +100,11 @@ def cooperate(
         Seconds between two exchanges, if the limit is not in steps.
     """
     check_instance(instance)
-    stop, seed = ending(stop), check_seed(seed)
-    for number in (workers, population, patience):
-        if not hasattr(number, "__index__"):
-            raise L2SError(f"workers, population and patience must be whole numbers, got {number!r}")
-    if workers < 1 or population < 2 or patience < 1 or not exchange > 0:
-        raise L2SError("workers and patience must be 1 or more, population 2 or more, exchange positive")
+    stop, seed = ending(stop, time_limit), check_seed(seed)
+    for what, number, least in (("workers", workers, 1), ("population", population, 2), ("patience", patience, 1)):
+        whole_number(what, number, least)
+    if isinstance(exchange, bool) or not isinstance(exchange, int | float) or not exchange > 0:
+        raise L2SError(f"exchange must be a positive number of seconds, got {exchange!r}")
     for part in (selector, polisher):
         default_registry().check(SelectorSpec, part)
     first = [_member(instance, first_order(instance, initial, seed + k, None)) for k in range(workers)]
@@ -235,12 +235,13 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
     memory = tabu_memory(plan.instance, None)
     search = Search(plan.instance, plan.neighbourhood, selector, memory, sequence, plan.gear)
     rng = np.random.default_rng(sequence.spawn(1)[0])
-    island = Island(search, _begin(task, rng), plan.population, plan.patience, rng, task.members, polisher, plan.gear)
+    island = Island(search, plan.population, plan.patience, rng, task.members, polisher, plan.gear)
     if polisher is not None:
         island.prepare_polisher()
     silent = Registry()  # observers hear of it from the coordinator
     failure = ""
     with Monitor(plan.instance, task.stop, registry=silent, known_bounds=plan.known_bounds) as monitor:
+        island.begin(_begin(task, rng), monitor)
         island.evolve(monitor, _FOREVER if task.stop.steps is None else task.stop.steps, 1)
         best = _member(plan.instance, island.best.order)
         island.harvest()

@@ -60,7 +60,8 @@ def ensemble_search(
     instance: Instance,
     policies: Iterable[str | Path | Policy | L2SSelector],
     *,
-    stop: Stop | Condition | None,
+    stop: Stop | Condition | None = None,
+    time_limit: float | None = None,
     seed: int = 0,
     host: Callable[..., Result] = local_search,
     sample: bool = True,
@@ -74,7 +75,7 @@ def ensemble_search(
     ----------
     policies
         Names of installed policies, files, policies, or selectors made from them.
-    stop, seed
+    stop, time_limit, seed
         The same for each policy.
     host
         `local_search`, as in the paper, or `tabu_search`.
@@ -91,7 +92,8 @@ def ensemble_search(
         raise L2SError("an ensemble needs at least one policy")
     results = []
     for selector in selectors:
-        results.append(host(instance, selector, stop=stop, seed=seed, registry=registry, **options))
+        limits = {"stop": stop, "time_limit": time_limit}
+        results.append(host(instance, selector, seed=seed, registry=registry, **limits, **options))
         if results[-1].stopped_by == "interrupt":
             break
     return EnsembleResult(tuple(results))

@@ -15,7 +15,7 @@ from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.critical_path import find_critical_path
 from l2s_plugin.kernels.moves import NEVER, NO_LIMIT, apply, estimate, exact_value
 from l2s_plugin.kernels.random import integer, random
-from l2s_plugin.kernels.state import set_order
+from l2s_plugin.kernels.state import HALT, set_order
 
 
 class Rules(NamedTuple):
@@ -53,7 +53,7 @@ _STEP_MASK = (1 << _STEP_BITS) - 1
 _MOST_REVERSALS = (1 << (63 - _STEP_BITS)) - 1  # from there on, nobody counts
 
 # why the loop returned
-BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE = range(8)
+BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE, HALTED = range(9)
 
 
 @kernel
@@ -124,7 +124,10 @@ def is_move(state, u, v):
 
 @kernel
 def rate(state, moves, count, record, rules):
-    """Fill value and admissible of every move; returns how many are admissible, or -1 - row for a bad move."""
+    """Fill value and admissible of every move; returns how many are admissible, or -1 - row for a bad move.
+
+    Gives up, with moves left out, when the run is over: exact values of all moves may take seconds.
+    """
     if not 0 <= count <= moves.u.shape[0]:
         return -1
     step, best = record.counters[STEP], record.counters[BEST]
@@ -141,6 +144,8 @@ def rate(state, moves, count, record, rules):
         moves.idle[row] = min(step - until, NEVER) if until > 0 else NEVER
         moves.returns[row] = reversals
         if rules.exact:
+            if state.progress[HALT] != 0:
+                return admissible
             value = exact_value(state, u, v, forward)
             if value < 0:
                 return -1 - row
@@ -309,6 +314,8 @@ def search_steps(state, moves, record, rules, neighbourhood, score, parameters, 
         if counters[EVENTS] == record.events.shape[0]:
             return EVENTS_FULL
         count, admissible = list_and_rate(neighbourhood, state, moves, record, rules)
+        if state.progress[HALT] != 0:
+            return HALTED
         if admissible < 0:
             counters[CULPRIT] = -1 - admissible
             return BAD_MOVE
@@ -320,6 +327,8 @@ def search_steps(state, moves, record, rules, neighbourhood, score, parameters, 
         row = -1
         if admissible > 0:
             score(state, moves, count, parameters, record.scores)
+            if state.progress[HALT] != 0:
+                return HALTED
             row = pick(moves, count, record.scores, rules.sample, state.rng)
             if row == -2:
                 return BAD_SCORE

@@ -9,7 +9,7 @@ from heuristics.monitor import Listener
 from heuristics.result import Result
 from heuristics.search import selector_for
 from heuristics.trajectory import follow
-from l2s_plugin.errors import L2SError
+from l2s_plugin.errors import L2SError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
@@ -24,8 +24,7 @@ def local_memory(
     """The memory of a local search with that selector."""
     if annealing is not None and not (annealing[0] > 0 and 0 < annealing[1] <= 1):
         raise L2SError(f"annealing needs a positive temperature and a cooling in (0, 1], got {annealing}")
-    if recent < 0:
-        raise L2SError(f"recent must be 0 or more, got {recent}")
+    recent = whole_number("recent", recent)
     if forbid_undo is None:
         forbid_undo = getattr(selector, "forbid_undo", False)
     return Memory(tenure=(1, 1) if forbid_undo else (0, 0), recent=recent, annealing=annealing)
@@ -36,7 +35,8 @@ def local_search(
     selector: Any = "best-improvement",
     neighbourhood: Any = "n5",
     *,
-    stop: Stop | Condition | None,
+    stop: Stop | Condition | None = None,
+    time_limit: float | None = None,
     seed: int = 0,
     initial: str | Schedule | Result = "fdd/mwkr",
     forbid_undo: bool | None = None,
@@ -59,8 +59,9 @@ def local_search(
         What to schedule.
     selector, neighbourhood
         A registered name, or an object that follows the contract of `l2s_plugin.selectors`, `.neighbourhoods`.
-    stop
-        When to end: see `l2s_plugin.stop`.
+    stop, time_limit
+        When to end: see `l2s_plugin.stop`; `time_limit=30` is short for `stop=l2s.stop.seconds(30)`. The clock runs
+        from the first schedule on; what is compiled does not count.
     seed
         Same seed, same trajectory, when the stop is in steps.
     initial
@@ -95,4 +96,5 @@ def local_search(
         listener,
         registry,
         known_bounds,
+        time_limit,
     )

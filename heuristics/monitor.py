@@ -16,6 +16,7 @@ from l2s_plugin import bounds
 from l2s_plugin.containment import CtrlC, describe
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.state import HALT
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Progress, Stop
@@ -27,11 +28,15 @@ _in_threads: set[Monitor] = set()  # runs in other threads than the main one, wh
 
 
 class SearchError(PluginError):
-    """A part of the search failed; `result` holds the best schedule found before."""
+    """A part of the search failed; `result` holds the best schedule found before, `results` those of a whole batch."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
         self.result = result
+        self.results = [result]
+
+    def __reduce__(self) -> tuple[type[SearchError], tuple[str, Result]]:
+        return type(self), (str(self), self.result)
 
 
 class Monitor:
@@ -45,6 +50,7 @@ class Monitor:
         registry: Registry | None = None,
         known_bounds: bool = True,
     ) -> None:
+        self._begin = time.perf_counter()
         self.instance = instance
         self.stop = stop
         self.proven, self._proof = bounds.lower_bound(instance), ONE_MACHINE
@@ -56,7 +62,10 @@ class Monitor:
         self._registry = registry or default_registry()
         self._lock = threading.Lock()
         self._handlers: dict[int, Any] = {}
-        self._begin = time.perf_counter()
+        self._searches: set[Search] = set()
+        left = threading.TIMEOUT_MAX if stop.seconds is None else max(stop.seconds - self.seconds, 0)
+        self._timer = threading.Timer(min(left, threading.TIMEOUT_MAX), self._halt)
+        self._timer.daemon = True
 
     def __enter__(self) -> Monitor:
         if threading.current_thread() is threading.main_thread():
@@ -65,12 +74,14 @@ class Monitor:
                     self._handlers[number] = signal.signal(number, self._interrupt)
         else:
             _in_threads.add(self)
-        self._begin = time.perf_counter()
+        if self.stop.seconds is not None:
+            self._timer.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._timer.cancel()
         _in_threads.discard(self)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -78,7 +89,22 @@ class Monitor:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.stopped_by == "interrupt":  # asked a second time: do not wait for the current batch of steps
             raise CtrlC
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """End the run with its incumbent."""
         self.stopped_by = "interrupt"
+        self._halt()
+
+    def watch(self, search: Search) -> None:
+        """Let a search give up the step it is in when the run is over; with some selectors one takes seconds."""
+        self._searches.add(search)
+        if self.out_of_time():
+            self._halt()
+
+    def _halt(self) -> None:
+        for search in tuple(self._searches):
+            search.state.progress[HALT] = 1
 
     @property
     def seconds(self) -> float:
@@ -160,6 +186,7 @@ class Monitor:
         """End the run because a part of it failed; `finish` then raises, with the incumbent."""
         self.stopped_by = "error"
         self._failure = self._failure or error
+        self._halt()
 
     def _reason(self, step: int) -> str:
         stop, best = self.stop, self.best
@@ -249,4 +276,4 @@ class Pace:
 def interrupt_threads() -> None:
     """End the runs in other threads of this process with their incumbents, as Ctrl-C ends one in the main thread."""
     for monitor in tuple(_in_threads):
-        monitor.stopped_by = "interrupt"
+        monitor.interrupt()

@@ -28,6 +28,9 @@ class Member:
     order: Order
 
 
+_NONE = Member(2**62, np.zeros(0, np.uint32))
+
+
 def random_order(instance: Instance, rng: np.random.Generator) -> Order:
     """A random linear order of the operations that respects the jobs."""
     places = np.argsort(rng.permutation(instance.job), kind="stable")  # a job's k-th place is its k-th operation's
@@ -61,7 +64,6 @@ class Island:
     def __init__(
         self,
         search: Search,
-        first: Order,
         size: int,
         patience: int,
         rng: np.random.Generator,
@@ -71,7 +73,7 @@ class Island:
     ) -> None:
         self.search = search
         self.members: list[Member] = []
-        self.best = min(members, key=lambda member: member.makespan, default=Member(2**62, first))
+        self.best = min(members, key=lambda member: member.makespan, default=_NONE)
         self._size = size
         self._patience = patience
         self._rng = rng
@@ -84,7 +86,17 @@ class Island:
         self._begun = search.step
         for member in members:
             self.insert(member)
-        search.start(first)
+
+    def begin(self, order: Order, monitor: Monitor) -> None:
+        """Start the first trajectory; the clock runs."""
+        self.search.start(order)
+        monitor.watch(self.search)
+        self._note(monitor)
+
+    def _note(self, monitor: Monitor, workers: int = 1, others: int = 0) -> None:
+        if self.search.best_makespan < self.best.makespan:
+            self.best = Member(self.search.best_makespan, self.search.best_order)
+        monitor.note(self.search, workers, others)
 
     def prepare_polisher(self) -> Selection:
         """The polisher, ready for the search; compiled the first time."""
@@ -112,9 +124,7 @@ class Island:
             reason = kernels.BUDGET
             with monitor.contained():
                 reason = self.search.run(until, monitor.target, self._patience)
-            if self.search.best_makespan < self.best.makespan:
-                self.best = Member(self.search.best_makespan, self.search.best_order)
-            monitor.note(self.search, workers, sum(other.search.step for other in others))
+            self._note(monitor, workers, sum(other.search.step for other in others))
             if reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED):
                 with monitor.contained():  # the polisher may fail
                     self._turn_over()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heuristics.configuration import Configuration, Method, checked, create_selector, find_method
+from heuristics.monitor import SearchError
 from heuristics.result import Result
 from heuristics.stream import TRIES, Executors, Outcome, stream
 from heuristics.trajectory import check_seed
@@ -17,7 +18,7 @@ from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.stop import Stop
+from l2s_plugin.stop import Stop, ending
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """What became of a task: `result`, or else `error`, a line, and `details` if the cause lies deeper."""
+    """What became of a task: `result`, or else `error`, a line, and `details` if the cause lies deeper.
+
+    Both, where a part failed in the middle of a search: `result` is what was found before.
+    """
 
     instance: Instance
     configuration: Configuration
@@ -86,13 +90,13 @@ class Portfolio:
 
     @property
     def results(self) -> list[Result]:
-        """Of the runs that succeeded, in the order in which they finished."""
+        """In the order in which they finished."""
         return [run.result for run in self.runs if run.result is not None]
 
     @property
     def failures(self) -> list[Run]:
-        """The runs that have an error instead of a result."""
-        return [run for run in self.runs if run.result is None]
+        """The runs that have an error."""
+        return [run for run in self.runs if run.error is not None]
 
     @property
     def best(self) -> Result | None:
@@ -120,6 +124,7 @@ def portfolio(
     executor: Executors = None,
     *,
     stop: Stop | None = None,
+    time_limit: float | None = None,
     tries: int = TRIES,
 ) -> Portfolio:
     """Search every instance with every configuration and every seed.
@@ -140,13 +145,14 @@ def portfolio(
     executor
         Any `concurrent.futures.Executor`, which stays open, or a function that makes one, called again when it breaks;
         a process per core of this machine when None.
-    stop
+    stop, time_limit
         For the configurations that have none of their own.
     tries
         How often a search is begun at most, if workers die under it.
     """
     chosen = [_instance(each) for each in _several(instances)]
-    ways = [checked(each, stop) for each in _several(configurations)]
+    common = stop if time_limit is None else ending(stop, time_limit)
+    ways = [checked(each, common) for each in _several(configurations)]
     numbers = [check_seed(seed) for seed in _several(seeds)]
     tasks = [Task(instance, way, seed) for instance in chosen for way in ways for seed in numbers]
     if not tasks:
@@ -174,19 +180,23 @@ def run_task(task: Task) -> dict[str, Any]:
         arguments["selector"] = create_selector(arguments["selector"])
     if "workers" in inspect.signature(method).parameters:
         arguments.setdefault("workers", 1)
+    error = None
     try:
         result = method(task.instance, stop=task.configuration.stop, seed=task.seed, **arguments)
-    except L2SError as error:
-        raise L2SError(f"{task}: {error}") from error
+    except SearchError as failure:
+        result, error = failure.result, f"{task}: {failure}"
+    except L2SError as failure:
+        raise L2SError(f"{task}: {failure}") from failure
     values = {each.name: getattr(result, each.name) for each in fields(result)}
-    return values | {"schedule": (result.schedule.order, result.schedule.start)}
+    return values | {"schedule": (result.schedule.order, result.schedule.start), "error": error}
 
 
 def _run_of(outcome: Outcome) -> Run:
     task: Task = outcome.task
-    result = None
-    if outcome.error is None:
-        schedule = Schedule(task.instance, *outcome.value["schedule"])
-        result = Result(**outcome.value | {"schedule": schedule})
+    result, error = None, outcome.error
+    if error is None:
+        values = dict(outcome.value)
+        error = values.pop("error")
+        result = Result(**values | {"schedule": Schedule(task.instance, *values["schedule"])})
     identity = (task.instance, task.configuration, task.seed)
-    return Run(*identity, result, outcome.error, outcome.details, outcome.tries)
+    return Run(*identity, result, error, outcome.details, outcome.tries)

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from l2s_plugin.errors import L2SError
+from l2s_plugin.errors import whole_number
 from l2s_plugin.evaluator.compiled import default_threads
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -41,8 +41,8 @@ class ProcessPool(Executor):
     """
 
     def __init__(self, processes: int | None = None) -> None:
-        if processes is not None and processes < 1:
-            raise L2SError(f"processes must be 1 or more, got {processes}")
+        if processes is not None:
+            whole_number("processes", processes, 1)
         self._max_workers = processes or default_threads()  # the name other executors have for it
         self._calls: SimpleQueue[tuple[Future[Any], Call] | None] = SimpleQueue()
         self._lock = threading.Lock()

@@ -20,7 +20,7 @@ from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.kernels.critical_path import find_critical_path
 from l2s_plugin.kernels.moves import Moves, new_moves
-from l2s_plugin.kernels.state import new_state, set_order
+from l2s_plugin.kernels.state import HALT, new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.registry import Registry, default_registry
@@ -201,6 +201,8 @@ class Search:
             if counters[EVENTS] == len(self.record.events):
                 return kernels.EVENTS_FULL
             self._count, self._admissible = self._list_and_rate()
+            if self.state.progress[HALT]:
+                return kernels.HALTED
             if self._admissible < 0:
                 counters[CULPRIT] = -1 - self._admissible
                 return kernels.BAD_MOVE
@@ -218,6 +220,8 @@ class Search:
     def advance(self, row: int) -> int | None:
         """Second half of a step: take the move of that row; -1, all refused, leaves the decision to the host."""
         counters, record = self.record.counters, self.record
+        if self.state.progress[HALT]:
+            return kernels.HALTED
         if row == -2:
             return kernels.BAD_SCORE
         if self.has_admissible:

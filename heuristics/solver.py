@@ -12,8 +12,8 @@ from heuristics.population import PATIENCE, Island, Member
 from heuristics.result import Result
 from heuristics.search import PYTHON, Search
 from heuristics.tabu import tabu_memory
-from heuristics.trajectory import check_seed, first_order
-from l2s_plugin.errors import L2SError
+from heuristics.trajectory import check_seed, compile_kernels, first_order
+from l2s_plugin.errors import whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
@@ -25,11 +25,12 @@ _FOREVER = 2**62
 
 def solve(
     instance: Instance,
-    stop: Stop | Condition | None,
+    stop: Stop | Condition | None = None,
     seed: int = 0,
     initial: str | Schedule | Result = "fdd/mwkr",
     workers: int = 1,
     *,
+    time_limit: float | None = None,
     selector: Any = "estimate",
     polisher: Any = "l2s-fast",
     neighbourhood: Any = "n7",
@@ -48,7 +49,7 @@ def solve(
 
     Parameters
     ----------
-    instance, stop, seed, initial, selector, neighbourhood, gear, listener, known_bounds
+    instance, stop, time_limit, seed, initial, selector, neighbourhood, gear, listener, known_bounds
         See `local_search`. A limit in steps counts the steps of all workers together.
     workers
         Number of threads.
@@ -60,11 +61,12 @@ def solve(
     patience
         Steps without improvement before a trajectory gives way to the next.
     """
-    stop, seed = ending(stop), check_seed(seed)
+    stop, seed = ending(stop, time_limit), check_seed(seed)
     islands = settle(
-        instance, seed, initial, workers, selector, neighbourhood, population, patience, registry, gear, polisher, stop
+        instance, seed, workers, selector, neighbourhood, population, patience, registry, gear, polisher, stop
     )
     with Monitor(instance, stop, listener, registry, known_bounds) as monitor, ThreadPoolExecutor(workers) as pool:
+        begin(islands, monitor, initial, seed, registry)
         until, steps, per_round = 0, 0, steps_per_round(islands[0].search, stop)
         per_exchange = steps_per_exchange(instance, stop)  # the same in both gears
         shares = shares_of(stop.steps, workers)
@@ -73,7 +75,7 @@ def solve(
                 until = min(until + per_round, (until // per_exchange + 1) * per_exchange)
                 run = [
                     pool.submit(island.evolve, monitor, min(until, share), workers)
-                    for island, share in zip(islands, shares, strict=True)
+                    for island, share in zip(islands, shares, strict=False)
                 ]
                 for future in run:
                     future.result()
@@ -91,7 +93,6 @@ def solve(
 def settle(
     instance: Instance,
     seed: int,
-    initial: str | Schedule | Result,
     workers: int,
     selector: Any,
     neighbourhood: Any,
@@ -102,19 +103,29 @@ def settle(
     polisher: Any = None,
     stop: Stop | None = None,
 ) -> list[Island]:
-    """One island per worker; the parameters are those of `solve`."""
+    """One island per worker, ready to begin; the parameters are those of `solve`."""
+    compile_kernels()
     (registry or default_registry()).check(SelectorSpec, polisher)
-    if workers < 1 or population < 2 or patience < 1:
-        raise L2SError("workers and patience must be 1 or more, population 2 or more")
+    for what, number, least in (("workers", workers, 1), ("population", population, 2), ("patience", patience, 1)):
+        whole_number(what, number, least)
     islands: list[Island] = []
     for sequence in np.random.SeedSequence(seed).spawn(workers):
         search = Search(instance, neighbourhood, selector, tabu_memory(instance, None), sequence, gear, registry)
-        first = first_order(instance, initial, seed + len(islands), registry).astype(np.uint32)
         rng = np.random.default_rng(sequence.spawn(1)[0])
-        islands.append(Island(search, first, population, patience, rng, polisher=polisher, gear=gear))
+        islands.append(Island(search, population, patience, rng, polisher=polisher, gear=gear))
         if polisher is not None and (stop is None or stop.steps is None or stop.steps > population * patience):
             islands[-1].prepare_polisher()  # before the clock starts, where the run may come to that
     return islands
+
+
+def begin(
+    islands: list[Island], monitor: Monitor, initial: str | Schedule | Result, seed: int, registry: Registry | None
+) -> None:
+    """Let the islands begin; where there is no time for all of them, the first ones stay alone."""
+    for k, island in enumerate(islands):
+        island.begin(first_order(monitor.instance, initial, seed + k, registry).astype(np.uint32), monitor)
+        if monitor.out_of_time():
+            del islands[k + 1 :]
 
 
 def steps_per_exchange(instance: Instance, stop: Stop) -> int:

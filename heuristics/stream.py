@@ -14,7 +14,7 @@ from typing import Any
 from heuristics.monitor import interrupt_threads
 from heuristics.processes import ProcessPool, keep_to_one_thread
 from l2s_plugin.containment import CtrlC, ctrl_c_told_apart, describe
-from l2s_plugin.errors import L2SError
+from l2s_plugin.errors import L2SError, whole_number
 
 Executors = Executor | Callable[[], Executor] | None
 
@@ -70,8 +70,7 @@ def stream(
     interrupted
         Asked ten times a second; True has the same effect as Ctrl-C.
     """
-    if isinstance(tries, bool) or not hasattr(tries, "__index__") or tries < 1:
-        raise L2SError(f"tries must be a whole number, 1 or more, got {tries!r}")
+    whole_number("tries", tries, 1)
     if not (executor is None or isinstance(executor, Executor) or callable(executor)):
         hint = "; its get_executor() is one" if hasattr(executor, "get_executor") else ""
         raise L2SError(f"not an executor: {' '.join(repr(executor).split())}{hint}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from heuristics.memory import Memory
 from heuristics.monitor import Listener
 from heuristics.result import Result
@@ -27,10 +29,11 @@ def default_tenure(instance: Instance) -> tuple[int, int]:
 def tabu_memory(instance: Instance, tenure: tuple[int, int] | None) -> Memory:
     """The memory of a tabu search over one instance."""
     check_instance(instance)
-    low, high = tenure or default_tenure(instance)
-    if not 1 <= low <= high:
-        raise L2SError(f"tenure must be (low, high) with 1 <= low <= high, got {(low, high)}")
-    return Memory("tabu", tenure=(int(low), int(high)), aspiration=True, wait=False)
+    given = default_tenure(instance) if tenure is None else tenure
+    whole = isinstance(given, tuple | list) and all(isinstance(steps, int | np.integer) for steps in given)
+    if not whole or len(given) != 2 or not 1 <= given[0] <= given[1]:
+        raise L2SError(f"tenure must be (low, high) in steps with 1 <= low <= high, got {tenure!r}")
+    return Memory("tabu", tenure=(int(given[0]), int(given[1])), aspiration=True, wait=False)
 
 
 def tabu_search(
@@ -38,7 +41,8 @@ def tabu_search(
     selector: Any = "estimate",
     neighbourhood: Any = "n7",
     *,
-    stop: Stop | Condition | None,
+    stop: Stop | Condition | None = None,
+    time_limit: float | None = None,
     seed: int = 0,
     initial: str | Schedule | Result = "fdd/mwkr",
     tenure: tuple[int, int] | None = None,
@@ -60,5 +64,17 @@ def tabu_search(
     """
     memory = tabu_memory(instance, tenure)
     return follow(
-        "tabu", instance, neighbourhood, selector, memory, initial, stop, seed, gear, listener, registry, known_bounds
+        "tabu",
+        instance,
+        neighbourhood,
+        selector,
+        memory,
+        initial,
+        stop,
+        seed,
+        gear,
+        listener,
+        registry,
+        known_bounds,
+        time_limit,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from heuristics.memory import Memory
 from heuristics.monitor import Listener, Monitor, Pace, SearchError
 from heuristics.result import Result
 from heuristics.search import Search
-from l2s_plugin.errors import L2SError, ScheduleError
+from l2s_plugin.bounds import lower_bound
+from l2s_plugin.errors import ScheduleError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
@@ -38,9 +40,15 @@ def first_order(
 
 def check_seed(seed: Any) -> int:
     """Seeds are whole numbers from 0 on."""
-    if isinstance(seed, bool) or not hasattr(seed, "__index__") or int(seed) < 0:
-        raise L2SError(f"seed must be a whole number, 0 or more, got {seed!r}")
-    return int(seed)
+    return whole_number("seed", seed)
+
+
+@cache
+def compile_kernels() -> None:
+    """Compile, or load, what a run needs from its clock's start to its first step: no limit is spent on that."""
+    tiny = Instance.from_jobs([[(0, 1)]])
+    Search(tiny, "n7", "estimate", Memory(tenure=(1, 1))).start(dispatch(tiny).linear_order)
+    lower_bound(tiny)
 
 
 def follow(
@@ -55,15 +63,17 @@ def follow(
     gear: str | None,
     listener: Listener | None,
     registry: Registry | None,
-    known_bounds: bool = True,
+    known_bounds: bool,
+    time_limit: float | None,
 ) -> Result:
     """Run one trajectory; the parameters are those of the hosts."""
-    stop, seed = ending(stop), check_seed(seed)
+    stop, seed = ending(stop, time_limit), check_seed(seed)
+    compile_kernels()
     search = Search(instance, neighbourhood, selector, memory, seed, gear, registry)
-    order = first_order(instance, initial, seed, registry)
     with Monitor(instance, stop, listener, registry, known_bounds) as monitor:
+        search.start(first_order(instance, initial, seed, registry))
+        monitor.watch(search)
         pace = Pace()
-        search.start(order)
         with monitor.contained():
             while True:
                 monitor.note(search)

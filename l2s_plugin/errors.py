@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class L2SError(Exception):
@@ -41,6 +42,13 @@ class UnknownNameError(L2SError):
 
 class MissingExtraError(L2SError):
     """An optional dependency is not installed; the message names the extra to install."""
+
+
+def whole_number(what: str, value: Any, least: int = 0) -> int:
+    """`value` as an int; an error that names `what` unless it is a whole number, `least` or more."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:
+        raise L2SError(f"{what} must be a whole number, {least} or more, got {value!r}")
+    return int(value)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], note: str = "") -> UnknownNameError:

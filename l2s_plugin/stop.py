@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from l2s_plugin.errors import L2SError
+from l2s_plugin.errors import L2SError, whole_number
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Stop:
 
 def steps(limit: int) -> Stop:
     """Stop after exactly `limit` steps."""
-    return Stop(steps=_count("step limit", limit))
+    return Stop(steps=whole_number("step limit", limit))
 
 
 def seconds(limit: float) -> Stop:
@@ -86,12 +86,12 @@ def seconds(limit: float) -> Stop:
 
 def target(makespan: int) -> Stop:
     """Stop at a schedule this short or shorter; combine it with a limit, it may never be reached."""
-    return Stop(makespan=_count("target makespan", makespan))
+    return Stop(makespan=whole_number("target makespan", makespan))
 
 
 def no_improvement(limit: int) -> Stop:
     """Stop after `limit` steps without a better schedule."""
-    return Stop(no_improvement=_count("steps without improvement", limit))
+    return Stop(no_improvement=whole_number("steps without improvement", limit))
 
 
 def when(condition: Condition) -> Stop:
@@ -106,24 +106,21 @@ def as_stop(value: Stop | Condition | None) -> Stop:
     if isinstance(value, Stop):
         return value
     if value is None:
-        raise L2SError("no stop criterion given; for example stop=l2s.stop.seconds(10)")
+        raise L2SError("no limit given; for example stop=l2s.stop.seconds(10), or time_limit=10")
     if isinstance(value, int | float | str):
         raise L2SError(f"stop={value!r} does not say what of; for example stop=l2s.stop.seconds(10)")
     return when(value)
 
 
-def ending(value: Stop | Condition | None) -> Stop:
-    """Like `as_stop`, and refuse what may run for ever."""
-    criterion = as_stop(value)
+def ending(value: Stop | Condition | None, time_limit: float | None = None) -> Stop:
+    """The stop of a run from its `stop=` and `time_limit=`; refuses what may run for ever."""
+    if time_limit is None:
+        criterion = as_stop(value)
+    else:
+        criterion = seconds(time_limit) if value is None else seconds(time_limit) | as_stop(value)
     if not criterion.ends:
         raise L2SError("this stop may never come; add a limit, for example: | l2s.stop.seconds(10)")
     return criterion
-
-
-def _count(what: str, limit: Any) -> int:
-    if isinstance(limit, bool) or not hasattr(limit, "__index__") or int(limit) < 0:
-        raise L2SError(f"{what} must be a whole number, 0 or more, got {limit!r}")
-    return int(limit)
 
 
 def _tighter(choose: Callable[..., Any], a: Any, b: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from heuristics.monitor import Listener, Monitor
 from heuristics.population import PATIENCE, Island, Member
 from heuristics.result import Result
-from heuristics.solver import exchange, settle, steps_per_round
+from heuristics.solver import begin, exchange, settle, shares_of, steps_per_round
 from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
 from integrations.cp_sat.assistant import Assistant
@@ -20,7 +20,6 @@ from integrations.cp_sat.incumbent import Incumbent
 from integrations.cp_sat.options import (
     Log,
     WarmStart,
-    check_limits,
     check_log,
     check_parameters,
     check_warm_start,
@@ -30,7 +29,7 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.stop import Condition, Stop
+from l2s_plugin.stop import Condition, Stop, ending
 
 METHOD = "hybrid"
 _ROUND = 0.15  # seconds between two meetings of search and CP-SAT
@@ -79,7 +78,7 @@ def hybrid(
         Dispatching rule of the first schedule, where `warm_start` gives none.
     """
     backend.load()
-    limits, seed, workers = check_limits(time_limit, stop), check_seed(seed), check_workers(workers)
+    limits, seed, workers = ending(stop, time_limit), check_seed(seed), check_workers(workers)
     line_log, options = check_log(log), check_parameters(parameters)
     given = check_warm_start(instance, warm_start)
     if policy is not None:
@@ -90,10 +89,11 @@ def hybrid(
         selector = "estimate"
     first = given or initial
     islands = settle(
-        instance, seed, first, workers, selector, neighbourhood, population, patience, registry, gear, polisher, limits
+        instance, seed, workers, selector, neighbourhood, population, patience, registry, gear, polisher, limits
     )
 
     with Monitor(instance, limits, listener, registry, known_bounds) as monitor, ThreadPoolExecutor(workers) as pool:
+        begin(islands, monitor, first, seed, registry)
         incumbent = Incumbent(monitor)
         assistant = Assistant(incumbent, workers, seed, options, line_log)
         crews = Crews(islands, monitor, pool)
@@ -133,16 +133,17 @@ class Crews:
             return
         begin = time.perf_counter()
         crew = sorted(self._islands, key=lambda island: island.search.step)[:count]
-        before = self.steps
+        before, limit = self.steps, self._monitor.stop.steps
+        shares = shares_of(None if limit is None else limit - self.steps, len(crew))
         run = [
             self._pool.submit(
                 island.evolve,
                 self._monitor,
-                self._until(island, count),
+                self._until(island, shares[k]),
                 1,
                 [other for other in self._islands if other is not island],
             )
-            for island in crew
+            for k, island in enumerate(crew)
         ]
         wait(run)
         self.steps = sum(island.search.step for island in self._islands)
@@ -153,16 +154,14 @@ class Crews:
         if all(island.search.step % self._per_round == 0 for island in crew) or self.slow:
             exchange(self._islands)
 
-    def _until(self, island: Island, count: int) -> int:
-        """Where the round of an island ends."""
-        step, stop = island.search.step, self._monitor.stop
+    def _until(self, island: Island, share: int) -> int:
+        """Where the round of an island ends that may take that many steps more."""
+        step = island.search.step
         if self.slow is False:
             until = (step // self._per_round + 1) * self._per_round
         else:
             until = step + min(self._slow_round, self._per_round)
-        if stop.steps is not None:
-            until = min(until, step - (-(stop.steps - self.steps) // count))
-        return until
+        return min(until, step + share)
 
     def _measure(self, steps: float, seconds: float) -> None:
         """Find out how fast the search is, and how many steps make a round if it is slow."""

@@ -10,11 +10,9 @@ from typing import Any
 
 from heuristics.result import Result
 from integrations.cp_sat import backend
-from l2s_plugin import stop as stops
-from l2s_plugin.errors import L2SError, ScheduleError, unknown_name
+from l2s_plugin.errors import L2SError, ScheduleError, unknown_name, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.stop import Condition, Stop
 
 WarmStart = Schedule | Result | str | os.PathLike[str] | None
 Log = Callable[[str], None] | bool | None
@@ -42,19 +40,9 @@ def check_workers(workers: int | None) -> int:
     cores = available_cores()
     if workers is None:
         return cores
-    if isinstance(workers, bool) or not hasattr(workers, "__index__") or int(workers) < 1:
-        raise L2SError(f"workers must be a whole number, 1 or more, got {workers!r}")
-    if workers > cores:
+    if whole_number("workers", workers, 1) > cores:
         print(f"l2s: {workers} workers share {cores} core{'s' if cores > 1 else ''}", file=sys.stderr)
     return int(workers)
-
-
-def check_limits(time_limit: float | None, stop: Stop | Condition | None) -> Stop:
-    """The stop criterion for `time_limit=` and `stop=`, one of which has to end the run."""
-    if time_limit is None and stop is None:
-        raise L2SError("no limit given; for example time_limit=30")
-    limit = stops.seconds(time_limit) if time_limit is not None else Stop()
-    return stops.ending(limit if stop is None else limit | stop)
 
 
 def check_warm_start(instance: Instance, warm_start: WarmStart) -> Schedule | None:

@@ -17,7 +17,6 @@ from integrations.cp_sat.model import JobShopModel
 from integrations.cp_sat.options import (
     Log,
     WarmStart,
-    check_limits,
     check_log,
     check_parameters,
     check_warm_start,
@@ -26,11 +25,12 @@ from integrations.cp_sat.options import (
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry
-from l2s_plugin.stop import Condition, Stop
+from l2s_plugin.stop import Condition, Stop, ending
 
 METHOD = "cp-sat"
 FALLBACK_RULE = "fdd/mwkr"
 _LOOK = 0.02  # seconds between two looks at the clock
+_LATER = 0.1  # seconds: it is our clock that ends a run
 _READING = (
     0.5  # CP-SAT reads a model in less than this part of the time that it took to build, and hears nothing meanwhile
 )
@@ -82,7 +82,7 @@ def solve(
     """
     backend.load()
     check_instance(instance)
-    limits, seed, workers = check_limits(time_limit, stop), check_seed(seed), check_workers(workers)
+    limits, seed, workers = ending(stop, time_limit), check_seed(seed), check_workers(workers)
     if limits.steps is not None or limits.no_improvement is not None:
         raise L2SError("CP-SAT takes no steps; limit its seconds")
     line_log, options = check_log(log), check_parameters(parameters)
@@ -121,21 +121,22 @@ def _run(
         while not monitor.should_stop(0):
             time.sleep(_LOOK)
         return
-    attempt = Attempt(
-        model.model,
-        seconds,
-        workers,
-        seed,
-        options={**tuned(monitor.instance.n_operations), **parameters},
-        found=lambda values: incumbent.offer_solution(model.schedule(values)),
-        bound=incumbent.raise_bound,
-        log=log,
-    )
-    try:
-        while not attempt.wait(_LOOK) and not monitor.should_stop(0):
-            pass
-    finally:
-        attempt.stop()
-    attempt.finish()
-    if not monitor.should_stop(0):  # a limit among the parameters, or CP-SAT's clock, a moment before ours
-        monitor.stopped_by = "CP-SAT" if parameters else "seconds"
+    while not monitor.should_stop(0):  # CP-SAT may give up a moment before its time, which is not before ours
+        attempt = Attempt(
+            model.model,
+            (monitor.stop.seconds or float("inf")) - monitor.seconds + _LATER,
+            workers,
+            seed,
+            options={**tuned(monitor.instance.n_operations), **parameters},
+            found=lambda values: incumbent.offer_solution(model.schedule(values)),
+            bound=incumbent.raise_bound,
+            log=log,
+        )
+        try:
+            while not attempt.wait(_LOOK) and not monitor.should_stop(0):
+                pass
+        finally:
+            attempt.stop()
+        attempt.finish()
+        if parameters and not monitor.should_stop(0):  # with a limit of their own
+            monitor.stopped_by = "CP-SAT"

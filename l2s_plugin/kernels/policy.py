@@ -14,6 +14,7 @@ import numpy as np
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.dense import elu, exp, float_kernel, leaky, mean_rows, sigmoid, standardise_rows, tanh
 from l2s_plugin.kernels.matmul import add_product, product
+from l2s_plugin.kernels.state import HALT
 
 HEADER = 16
 ALIGN = 16
@@ -37,7 +38,10 @@ def after(at, size):
 
 @float_kernel
 def score_pairs(state, u, v, count, parameters, scores):
-    """Score of the moves (u[i], v[i]), i < count, into `scores`: h'_u . h'_v (paper, section 4.2)."""
+    """Score of the moves (u[i], v[i]), i < count, into `scores`: h'_u . h'_v (paper, section 4.2).
+
+    Returns between two layers, without scores, when the run is over.
+    """
     if count == 0:
         return
     p, layers, q = int(parameters[_WIDTH]), int(parameters[_LAYERS]), int(parameters[_ACTION])
@@ -75,6 +79,8 @@ def score_pairs(state, u, v, count, parameters, scores):
     if tpm:
         message = matrix(parameters, products, nodes, p)
         for k in range(layers):
+            if state.progress[HALT] != 0:
+                return
             rows = p if k else 3
             weight, at = matrix(parameters, at, rows, p), after(at, rows * p)
             vectors, at = matrix(parameters, at, 3, p), after(at, 3 * p)  # constant, scale and shift of the norm
@@ -90,6 +96,8 @@ def score_pairs(state, u, v, count, parameters, scores):
     if cam:
         message = matrix(parameters, products, nodes, columns)
         for k in range(layers):
+            if state.progress[HALT] != 0:
+                return
             rows = p if k else 3
             weight, at = matrix(parameters, at, rows, columns), at + rows * columns
             nothing, at = parameters[at : at + columns], at + columns

@@ -20,6 +20,7 @@ Int32 = NDArray[np.int32]
 Operations = NDArray[np.uint32]
 
 LONG_AGO = -(2**30)
+HALT = 3  # place in State.progress: not 0 once the run is over, for kernels that take long to look at
 
 
 class State(NamedTuple):
@@ -44,7 +45,7 @@ class State(NamedTuple):
     path: Operations  # a critical path, path_length[0] operations
     path_length: Int32
     makespan: Int32
-    progress: NDArray[np.int64]  # of the search: its step, the makespan of its incumbent, the step that found it
+    progress: NDArray[np.int64]  # of the search: its step, the makespan of its incumbent, the step that found it; HALT
     moved: NDArray[np.int64]  # the step in which each operation was moved last; LONG_AGO if in none
     best_position: Int32  # of each operation in the linear order of the incumbent
     times: Int32  # room for one number per operation, for kernels' own use
@@ -78,7 +79,7 @@ def new_state(instance: Instance, seed: int) -> State:
         path=operations(),
         path_length=np.zeros(1, np.int32),
         makespan=np.zeros(1, np.int32),
-        progress=np.zeros(3, np.int64),
+        progress=np.zeros(4, np.int64),
         moved=np.full(n + 1, LONG_AGO, np.int64),
         best_position=times(),
         times=times(),

@@ -133,13 +133,16 @@ def test_ends_when_there_are_no_moves(stop, pool):
     "options", [{"workers": 0}, {"population": 1}, {"patience": 0}, {"exchange": 0}, {"exchange": float("nan")}]
 )
 def test_options_that_make_no_sense_are_refused(options):
-    with pytest.raises(L2SError, match="1 or more"):
+    with pytest.raises(L2SError, match=rf"{next(iter(options))} must be a .*(or more|positive number of seconds), got"):
         cooperate(l2s.load("ft06"), l2s.stop.steps(1), **options)
 
 
 @pytest.mark.parametrize(
     ("instance", "options", "message"),
-    [("ft06", {}, "expected an Instance"), (l2s.load("ft06"), {"workers": "two"}, "whole numbers, got 'two'")],
+    [
+        ("ft06", {}, "expected an Instance"),
+        (l2s.load("ft06"), {"workers": "two"}, "a whole number, 1 or more, got 'two'"),
+    ],
 )
 def test_what_is_of_another_kind_is_refused(instance, options, message):
     with pytest.raises(L2SError, match=message):

@@ -99,10 +99,12 @@ def polished(polisher, steps=4000):
     instance = l2s.load("la16")
     search = Watched(instance, "n5", "random", Memory(tenure=(2, 4), aspiration=True, wait=False), 3)
     rng = np.random.default_rng(3)
-    island = Island(search, random_order(instance, rng), 4, 100, rng, polisher=polisher)
+    first = random_order(instance, rng)
+    island = Island(search, 4, 100, rng, polisher=polisher)
     insert, entered = island.insert, []
     island.insert = lambda member: (entered.append((search.selector.name, member)), insert(member))  # type: ignore[method-assign]
     with Monitor(instance, l2s.stop.steps(steps)) as monitor:
+        island.begin(first, monitor)
         island.evolve(monitor, steps, 1)
     return island, search, entered
 

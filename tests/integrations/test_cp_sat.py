@@ -96,7 +96,7 @@ def test_the_result_is_the_warm_start_when_cp_sat_ends_unknown(monkeypatch):
     monkeypatch.setattr("integrations.cp_sat.solver.Attempt", Idle)
     instance = unknown("ta21")
     warm = tabu_search(instance, stop=l2s.stop.steps(2000))
-    result = cp_sat.solve(instance, warm, time_limit=30, workers=1)
+    result = cp_sat.solve(instance, warm, time_limit=0.5, workers=1)
     check(result)
     assert result.makespan == warm.makespan
     assert result.schedule is warm.schedule

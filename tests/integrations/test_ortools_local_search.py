@@ -93,5 +93,5 @@ def test_moves_are_ranked_by_the_selector():
 def test_bad_input_is_told_in_one_line():
     with pytest.raises(L2SError, match="unknown metaheuristic 'tabo'; did you mean tabu"):
         ortools_local_search(l2s.load("ft06"), metaheuristic="tabo", stop=l2s.stop.steps(1))
-    with pytest.raises(L2SError, match="no stop criterion given"):
+    with pytest.raises(L2SError, match="no limit given"):
         ortools_local_search(l2s.load("ft06"), stop=None)
