@@ -112,7 +112,7 @@ def run_warm(instance: Instance, seconds: float, workers: int, seed: int) -> Run
 
 
 def run_hybrid(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
-    return as_run(cp_sat.hybrid(instance, seconds, workers, seed, known_bounds=False))
+    return as_run(cp_sat.hybrid(instance, time_limit=seconds, workers=workers, seed=seed, known_bounds=False))
 
 
 RUNNERS: dict[str, Callable[[Instance, float, int, int], Run]] = {

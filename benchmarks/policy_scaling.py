@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from heuristics.memory import Memory
-from heuristics.search import Search
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
 from l2s_plugin.generate import taillard
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import PolicyConfig

@@ -36,8 +36,8 @@ from torch.nn import functional as F  # noqa: N812
 from torch_geometric.nn import GATConv, GINConv, global_mean_pool
 from torch_geometric.utils import add_self_loops
 
-from heuristics.memory import Memory
-from heuristics.search import Search
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
 from l2s_plugin.generate import taillard
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.state import new_state, set_order

@@ -30,8 +30,8 @@ import numpy as np
 
 import l2s_plugin as l2s
 from heuristics import dispatch, solve, tabu_search
-from heuristics.search import Search
-from heuristics.tabu import tabu_memory
+from heuristics.hosts.trajectories import tabu_memory
+from heuristics.loop.search import Search
 from l2s_plugin.data import benchmark_info, benchmark_sets
 
 TAILLARD = ["15x15", "20x15", "20x20", "30x15", "30x20", "50x15", "50x20", "100x20"]

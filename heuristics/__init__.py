@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from l2s_plugin.lazy import lazy
 
 if TYPE_CHECKING:
-    from heuristics.batch import local_search_batch, tabu_search_batch
-    from heuristics.configuration import Configuration
-    from heuristics.cooperation import cooperate
-    from heuristics.dispatching import dispatch
-    from heuristics.ensemble import EnsembleResult, ensemble_search
-    from heuristics.local import local_search
-    from heuristics.portfolio_search import Portfolio, Run, portfolio
-    from heuristics.processes import ProcessPool
+    from heuristics.configuration import Configuration, run
+    from heuristics.hosts.batch import local_search_batch, tabu_search_batch
+    from heuristics.hosts.dispatching import dispatch
+    from heuristics.hosts.ensemble import EnsembleResult, ensemble_search
+    from heuristics.hosts.trajectories import local_search, tabu_search
+    from heuristics.population.memetic import solve
     from heuristics.result import Improvement, Result
-    from heuristics.solver import solve
-    from heuristics.tabu import tabu_search
+    from heuristics.workers.cooperation import cooperate
+    from heuristics.workers.portfolio import Portfolio, Run, portfolio
+    from heuristics.workers.processes import ProcessPool
 
 __all__ = [
     "Configuration",
@@ -33,6 +32,7 @@ __all__ = [
     "local_search",
     "local_search_batch",
     "portfolio",
+    "run",
     "solve",
     "tabu_search",
     "tabu_search_batch",
@@ -40,21 +40,22 @@ __all__ = [
 
 _HOME = {
     "Configuration": "configuration",
-    "EnsembleResult": "ensemble",
+    "EnsembleResult": "hosts.ensemble",
     "Improvement": "result",
-    "Portfolio": "portfolio_search",
-    "ProcessPool": "processes",
+    "Portfolio": "workers.portfolio",
+    "ProcessPool": "workers.processes",
     "Result": "result",
-    "Run": "portfolio_search",
-    "cooperate": "cooperation",
-    "dispatch": "dispatching",
-    "ensemble_search": "ensemble",
-    "local_search": "local",
-    "local_search_batch": "batch",
-    "portfolio": "portfolio_search",
-    "solve": "solver",
-    "tabu_search": "tabu",
-    "tabu_search_batch": "batch",
+    "Run": "workers.portfolio",
+    "cooperate": "workers.cooperation",
+    "dispatch": "hosts.dispatching",
+    "ensemble_search": "hosts.ensemble",
+    "local_search": "hosts.trajectories",
+    "local_search_batch": "hosts.batch",
+    "portfolio": "workers.portfolio",
+    "run": "configuration",
+    "solve": "population.memetic",
+    "tabu_search": "hosts.trajectories",
+    "tabu_search_batch": "hosts.batch",
 }
 
 __getattr__, __dir__ = lazy(__name__, _HOME)

@@ -1,137 +1,331 @@
-"""How to search: a method and its parts, as data that travels to other processes and machines."""
+"""How to search, in one place: what the command line, benchmarks, portfolios and keyword arguments all say.
+
+A field of `Configuration` is an option: of the functions of `heuristics` through `Options`, of `l2s solve` where it
+stands in `COMMAND_LINE`, and of the methods that list it in their `MethodSpec`.
+"""
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import import_module
-from operator import attrgetter
+from dataclasses import MISSING, InitVar, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
-from heuristics.result import Result
-from l2s_plugin.errors import L2SError, unknown_name
-from l2s_plugin.registry import default_registry
-from l2s_plugin.schedule import Schedule
-from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
-from l2s_plugin.stop import Stop, ending
+from l2s_plugin.containment import contained
+from l2s_plugin.errors import L2SError, whole_number
+from l2s_plugin.registry import Registry, default_registry
+from l2s_plugin.specs import DispatchingRuleSpec, MethodSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec, Spec
+from l2s_plugin.stop import Condition, Stop, ending
 
-# names for Configuration.method; a worker imports the target when the first task asks for it
-METHODS = {
-    "tabu": "heuristics:tabu_search",
-    "local-search": "heuristics:local_search",
-    "solve": "heuristics:solve",
-    "cp-sat": "integrations.cp_sat:solve",
-    "hybrid": "integrations.cp_sat:hybrid",
-}
+if TYPE_CHECKING:
+    from heuristics.monitor import Listener, Monitor
+    from heuristics.result import Result
+    from l2s_plugin.instance import Instance
 
-Method = str | Callable[..., Result]
+FIRST_RULE = "fdd/mwkr"
+NO_POLISHER = "none"  # the word for a search in which nothing is polished
+PATIENCE = 12_500  # steps without improvement before a trajectory is given up (Peng, Lü & Cheng 2015)
+RECENT = 100  # schedules to restart from (paper, appendix D)
+LIMITS = ("time_limit", "max_steps", "target", "no_improvement")  # the parts of a stop, as the command line has them
+
+Method = Callable[["Instance", "Configuration", "Monitor"], "Result"]
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """How to search; None where the method's own default is meant.
+    """How to search. None leaves a choice to the method.
 
     Parameters
     ----------
     method
-        `tabu` (one trajectory), `local-search`, `solve` (a population of them), `cp-sat`, `hybrid`; or any function
-        that takes `(instance, *, stop, seed)` and gives a `Result`, itself or as `"module:function"`.
-    selector, neighbourhood, initial
-        As the method takes them.
+        A name that `l2s plugins` lists (a text after a colon is for the method to read), or a function that is called
+        as `method(instance, configuration, monitor)` and returns a `Result`: see `l2s_plugin.specs.MethodSpec`.
+    selector, neighbourhood
+        A registered name, or an object that follows the contract of `l2s_plugin.selectors`, `.neighbourhoods`.
     policy
-        Name or file of a policy for a learned selector, `l2s` unless `selector` says otherwise. Files must be there for
-        the workers, too.
-    stop
-        When to end; the portfolio's if None.
-    options
-        Further keyword arguments of the method. Those with `workers` get 1 unless it is said here.
+        Name or file of a policy for a learned selector, `l2s` unless `selector` says otherwise.
+    initial
+        Where to begin: a dispatching rule, a schedule, or a result.
+    stop, time_limit
+        When to end: see `l2s_plugin.stop`; `time_limit=30` is short for `stop=l2s.stop.seconds(30)`. The clock runs
+        from the first schedule on; what is compiled does not count. A limit in steps counts those of all workers.
+    seed
+        Same seed, same trajectory, when the stop is in steps.
+    workers
+        Threads (populations in the case of `cooperate`).
+    polisher
+        Selector of every other trajectory, once a population is complete: it begins with the best schedule recombined
+        with another, and what it finds counts, but does not enter the population. None: no such trajectories.
+    population, patience
+        Schedules in a population; steps without improvement before a trajectory gives way to the next.
+    tenure
+        Tabu search: `(low, high)` steps that a reversed arc stays forbidden; `default_tenure(instance)` when None.
+    forbid_undo
+        Local search: leave out the move that undoes the last one, as the paper's authors do. None leaves it to the
+        selector: the learned ones and the paper's rules want it.
+    recent
+        Local search: how many schedules to remember for restarts; 0 ends the search instead.
+    annealing
+        Local search: `(temperature, cooling)`: accept a worse schedule with probability exp(-increase / temperature),
+        the temperature multiplied by `cooling` after every step. With `selector="random"` this is simulated annealing.
+    gear
+        `"compiled"` or `"python"`; chosen from what selector and neighbourhood offer when None.
+    exchange
+        Cooperation: seconds between two exchanges, if the limit is not in steps.
+    scheduler
+        Cooperation: address of a dask cluster.
+    parameters, log
+        CP-SAT's own parameters by name; True prints its log to standard error, a function is called with every line.
+    known_bounds
+        Whether to end at the literature's bound of a classic benchmark; False to compare methods.
     label
         For tables and messages; made up of the above if empty.
     """
 
-    method: Method = "solve"
+    method: str | Method = "memetic"
     selector: Any = None
     neighbourhood: Any = None
     policy: str | Path | None = None
     initial: Any = None
-    stop: Stop | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    stop: Stop | Condition | None = None
+    time_limit: InitVar[float | None] = None
+    seed: int = 0
+    workers: int | None = None
+    polisher: Any = "l2s-fast"
+    population: int = 8
+    patience: int = PATIENCE
+    tenure: tuple[int, int] | None = None
+    forbid_undo: bool | None = None
+    recent: int = RECENT
+    annealing: tuple[float, float] | None = None
+    gear: str | None = None
+    exchange: float = 1.0
+    scheduler: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    log: Callable[[str], None] | bool = False
+    known_bounds: bool = True
     label: str = ""
+
+    def __post_init__(self, time_limit: float | None) -> None:
+        if time_limit is not None:
+            object.__setattr__(self, "stop", ending(self.stop, time_limit))
 
     def __str__(self) -> str:
         parts = (self.method, self.selector, self.policy, self.neighbourhood, self.initial)
         return self.label or " ".join(getattr(part, "name", None) or _text(part) for part in parts if part is not None)
 
-    def arguments(self) -> dict[str, Any]:
-        """What the method is called with, beside instance, stop and seed."""
-        selector = self.selector
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that differ from their defaults, by name."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        defaults = {each.name: {} if each.default is MISSING else each.default for each in fields(self)}
+        return {n: value for n, value in values.items() if value is not defaults[n] and value != defaults[n]}
+
+    @property
+    def argument(self) -> str | None:
+        """The text after the colon in `"method:text"`."""
+        return self.method.partition(":")[2] or None if isinstance(self.method, str) else None
+
+    @property
+    def limits(self) -> Stop:
+        """The stop, in the form that `checked` gives it."""
+        return cast(Stop, self.stop)
+
+    def filled(self, **defaults: Any) -> Configuration:
+        """With what the method chooses where the user did not."""
+        return replace(self, **{name: value for name, value in defaults.items() if getattr(self, name) is None})
+
+    def checked(self, registry: Registry | None = None) -> Configuration:
+        """The same with every choice looked at: what a search would refuse is refused here, before anything starts."""
+        registry = registry or default_registry()
+        spec = self.spec(registry)
+        changes: dict[str, Any] = {}
+        if spec is not None and spec.options is not None:
+            for name in self.given:
+                if name not in spec.options and name not in _ALWAYS:
+                    raise L2SError(f"method {spec.name} has no use for {name}")
+            if not isinstance(self.initial, str | None) and "warm_start" not in spec.options:
+                raise L2SError(f"method {spec.name} begins with a rule, and not with {self.initial!r}")
+        changes["stop"] = self._stop(spec)
         if self.policy is not None:
-            if not isinstance(selector, str | None):
+            if not isinstance(self.selector, str | None):
                 raise L2SError("policy= goes with the name of a learned selector; this selector is an object already")
-            selector = f"{selector or 'l2s'}:{self.policy}"
-        given = {"selector": selector, "neighbourhood": self.neighbourhood, "initial": self.initial}
-        return {name: value for name, value in given.items() if value is not None} | dict(self.options)
+            policy = os.fspath(self.policy)
+            if not (os.sep in policy or "." in policy or Path(policy).exists()):
+                registry.spec(PolicySpec, policy)  # a file may be there for the workers alone
+            changes |= {"selector": f"{self.selector or 'l2s'}:{policy}", "policy": None}
+        if self.polisher == NO_POLISHER:
+            changes["polisher"] = None
+        self.check_names(registry)
+        for name, least in (("seed", 0), ("population", 2), ("patience", 1), ("recent", 0), ("workers", 1)):
+            value = getattr(self, name)
+            if value is not None:
+                changes[name] = whole_number(name, value, least)
+        if isinstance(self.exchange, bool) or not isinstance(self.exchange, int | float) or not self.exchange > 0:
+            raise L2SError(f"exchange must be a positive number of seconds, got {self.exchange!r}")
+        if self.tenure is not None and not _is_tenure(self.tenure):
+            raise L2SError(f"tenure must be (low, high) in steps with 1 <= low <= high, got {self.tenure!r}")
+        if self.annealing is not None and not _is_annealing(self.annealing):
+            raise L2SError(f"annealing needs a positive temperature and a cooling in (0, 1], got {self.annealing!r}")
+        return replace(self, **changes)
+
+    def check_names(self, registry: Registry | None = None) -> None:
+        """Refuse names of parts that nobody offers; imports none of the parts."""
+        for name, kind in _PARTS.items():
+            if not (name == "polisher" and self.polisher == NO_POLISHER):
+                (registry or default_registry()).check(kind, getattr(self, name))
+
+    def spec(self, registry: Registry | None = None) -> MethodSpec | None:
+        """What is said about the method, unless it is a function."""
+        if callable(self.method):
+            return None
+        if not isinstance(self.method, str):
+            raise L2SError(f"a method is a name or a function, got {self.method!r}")
+        return cast(MethodSpec, (registry or default_registry()).spec(MethodSpec, self.method.partition(":")[0]))
+
+    def _stop(self, spec: MethodSpec | None) -> Stop:
+        options = LIMITS if spec is None or spec.options is None else spec.options
+        if not set(LIMITS) & set(options):
+            return Stop()
+        stop = ending(self.stop)
+        if "max_steps" not in options and (stop.steps is not None or stop.no_improvement is not None):
+            raise L2SError(f"method {self.method} takes no steps; limit its seconds")
+        return stop
 
 
-def checked(given: Configuration | Method, stop: Stop | None) -> Configuration:
-    """A configuration with a stop; what a worker would refuse is refused here, before anything starts."""
-    configuration = given if isinstance(given, Configuration) else Configuration(given)
-    configuration = replace(configuration, stop=ending(configuration.stop or stop))
-    known = inspect.signature(find_method(configuration.method)).parameters
-    arguments = configuration.arguments()
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
-        for name in arguments.keys() - known:
-            raise L2SError(f"method {_text(configuration.method)} has no use for {name}")
-    for name, kind in (
-        ("selector", SelectorSpec),
-        ("polisher", SelectorSpec),
-        ("neighbourhood", NeighbourhoodSpec),
-        ("initial", DispatchingRuleSpec),
-    ):
-        default_registry().check(kind, arguments.get(name))
-    policy = configuration.policy
-    if isinstance(policy, str) and not (os.sep in policy or "." in policy or Path(policy).exists()):
-        default_registry().spec(PolicySpec, policy)  # a file may be there for the workers alone
-    return configuration
+def _is_tenure(given: Any) -> bool:
+    whole = isinstance(given, tuple | list) and len(given) == 2 and all(hasattr(n, "__index__") for n in given)
+    return whole and 1 <= given[0] <= given[1]
 
 
-def find_method(method: Method) -> Callable[..., Result]:
-    """The function behind `Configuration.method`."""
-    if callable(method):
-        return method
-    if not isinstance(method, str):
-        raise L2SError(f"a configuration is a method's name, a function or a Configuration, got {method!r}")
-    module, colon, attribute = METHODS.get(method, method).partition(":")
-    if not colon:
-        raise unknown_name("method", method, METHODS, ', and no "module:function"')
-    try:
-        return attrgetter(attribute)(import_module(module))
-    except (ImportError, AttributeError) as error:
-        raise L2SError(f"method {method!r}: {error}") from error
+def _is_annealing(given: Any) -> bool:
+    numbers = isinstance(given, tuple | list) and len(given) == 2 and all(isinstance(n, int | float) for n in given)
+    return numbers and given[0] > 0 and 0 < given[1] <= 1
 
 
-def create_selector(name: str) -> Any:
-    """The selector of that name; one that holds a network is kept for the next tasks of this process."""
-    file = Path(name.partition(":")[2])
-    return _load_selector(name, file.stat().st_mtime_ns if file.is_file() else 0) or _create(name)
+class CommandLine(NamedTuple):
+    """How `l2s solve` offers a field: as `spelling`, with what it takes."""
+
+    help: str
+    spelling: str = ""  # that of the field unless given
+    takes: type = str
+    least: int = 0
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    names: type[Spec] | None = None  # the kind of plugin whose names it takes
 
 
-@cache
-def _load_selector(name: str, version: int) -> Any:
-    """A learned selector, or None: others may keep something of a search, and are made anew for each."""
-    selector = _create(name)
-    return selector if hasattr(selector, "policy") else None
+COMMAND_LINE = {
+    "selector": CommandLine(
+        "Picks the moves; estimate, or best-improvement (local-search).", metavar="NAME", names=SelectorSpec
+    ),
+    "policy": CommandLine(
+        "The policy that a learned selector follows; implies l2s.", metavar="NAME|FILE", names=PolicySpec
+    ),
+    "neighbourhood": CommandLine("Lists the moves; n7, or n5 (local-search).", metavar="NAME", names=NeighbourhoodSpec),
+    "initial": CommandLine(
+        f"Dispatching rule of the first schedule; {FIRST_RULE} unless given.",
+        "--init",
+        metavar="RULE",
+        names=DispatchingRuleSpec,
+    ),
+    "workers": CommandLine("Threads; 1, or all cores (cp-sat, hybrid).", takes=int, least=1, metavar="N"),
+    "population": CommandLine("Schedules to recombine.", takes=int, least=2, metavar="N"),
+    "patience": CommandLine(
+        "Steps without a better schedule before a trajectory gives way.", takes=int, least=1, metavar="N"
+    ),
+    "polisher": CommandLine(
+        "Selector of every other trajectory of a complete population, or none; l2s-fast unless given.",
+        metavar="NAME",
+        names=SelectorSpec,
+    ),
+    "gear": CommandLine("How steps are taken; the best available.", choices=("compiled", "python")),
+    "forbid_undo": CommandLine(
+        "Whether the last move may be undone at once (local-search); as the selector likes it unless given.",
+        "--forbid-undo/--allow-undo",
+        bool,
+    ),
+    "scheduler": CommandLine("Search on the workers of this dask cluster (cooperation).", metavar="ADDRESS"),
+    "parameters": CommandLine(
+        "One of CP-SAT's own parameters (cp-sat, hybrid), such as linearization_level=0; several times.",
+        "--cp-sat-parameter",
+        dict,
+        metavar="NAME=VALUE",
+    ),
+    "log": CommandLine("CP-SAT's own log on standard error (cp-sat, hybrid).", takes=bool),
+    "known_bounds": CommandLine(
+        "Whether to look up the literature's bounds of the classic benchmarks; yes unless told otherwise.",
+        "--known-bounds/--no-known-bounds",
+        bool,
+    ),
+    "seed": CommandLine("Settles every choice.  [default: 0]", takes=int, metavar="N"),
+}
+
+_OURS = ("heuristics", "integrations")
+_ALWAYS = {"method", "stop", "seed", "known_bounds", "label"}  # of every method
+_PARTS: dict[str, type[Spec]] = {
+    "selector": SelectorSpec, "polisher": SelectorSpec, "neighbourhood": NeighbourhoodSpec,
+    "initial": DispatchingRuleSpec,
+}  # fmt: skip
 
 
-def _create(name: str) -> Any:
-    return default_registry().create(SelectorSpec, name)
+class Options(TypedDict, total=False):
+    """The keyword arguments of every search beside selector, neighbourhood and stop: see `Configuration`."""
+
+    policy: str | Path | None
+    initial: Any
+    time_limit: float | None
+    seed: int
+    workers: int | None
+    polisher: Any
+    population: int
+    patience: int
+    tenure: tuple[int, int] | None
+    forbid_undo: bool | None
+    recent: int
+    annealing: tuple[float, float] | None
+    gear: str | None
+    exchange: float
+    parameters: Mapping[str, Any]
+    log: Callable[[str], None] | bool
+    known_bounds: bool
+
+
+def run(
+    instance: Instance,
+    configuration: Configuration,
+    listener: Listener | None = None,
+    registry: Registry | None = None,
+) -> Result:
+    """Search an instance as the configuration says.
+
+    Parameters
+    ----------
+    listener
+        Called with an `Improvement` whenever a better schedule is found.
+    registry
+        Where names are looked up; the installed plugins when None.
+    """
+    from heuristics.monitor import Monitor, check_result
+    from l2s_plugin.instance import check_instance
+
+    check_instance(instance)
+    registry = registry or default_registry()
+    way = configuration.checked(registry)
+    monitor = Monitor(instance, way, listener, registry)
+    if callable(way.method):
+        return way.method(instance, way, monitor)
+    method = registry.load(MethodSpec, way.method.partition(":")[0])
+    if method.__module__.partition(".")[0] in _OURS:
+        return cast("Result", method(instance, way, monitor))
+    with contained(f"method {way.method!r} raised"):
+        result = method(instance, way, monitor)
+    return check_result(result, instance, f"method {way.method!r}")
 
 
 def _text(part: Any) -> str:
-    if isinstance(part, str | os.PathLike | Schedule):
+    if isinstance(part, str | os.PathLike):
         return str(part)
-    return getattr(part, "__name__", None) or type(part).__name__
+    function = getattr(part, "func", part)  # of a partial one
+    return getattr(function, "__name__", None) or type(function).__name__

@@ -10,16 +10,17 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+from heuristics.configuration import Configuration
+from heuristics.loop.search import Search, part_name
 from heuristics.result import LITERATURE, ONE_MACHINE, Improvement, Result
-from heuristics.search import Search, part_name
 from l2s_plugin import bounds
 from l2s_plugin.containment import CtrlC, describe
-from l2s_plugin.errors import PluginError
+from l2s_plugin.errors import PluginError, ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.state import HALT
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.stop import Progress, Stop
+from l2s_plugin.stop import Progress
 
 Listener = Callable[[Improvement], None]
 
@@ -40,32 +41,49 @@ class SearchError(PluginError):
 
 
 class Monitor:
-    """One run of one host; use it as a context manager, so that Ctrl-C and SIGTERM end the run with its incumbent."""
+    """One run of one method. Use it as a context manager: the clock starts, and Ctrl-C and SIGTERM end the run with its
+    incumbent. `finish` then makes the result.
+
+    Attributes
+    ----------
+    way
+        How the run was asked to search.
+    registry
+        Where names are looked up.
+    history
+        (seconds, steps, makespan) of every incumbent.
+    stopped_by
+        Why the run is over; empty while it is not.
+    """
 
     def __init__(
         self,
         instance: Instance,
-        stop: Stop,
+        way: Configuration,
         listener: Listener | None = None,
         registry: Registry | None = None,
-        known_bounds: bool = True,
     ) -> None:
-        self._begin = time.perf_counter()
         self.instance = instance
-        self.stop = stop
-        self.proven, self._proof = bounds.lower_bound(instance), ONE_MACHINE
-        self._literature = bounds.known_bound(instance) if known_bounds else 0
+        self.way = way
+        self.stop = way.limits
+        self.registry = registry or default_registry()
         self.history: list[tuple[float, int, int]] = []
         self.stopped_by = ""
+        self.proven = self._literature = 0
+        self._proof = ONE_MACHINE
         self._failure: BaseException | None = None
         self._listener = listener
-        self._registry = registry or default_registry()
         self._lock = threading.Lock()
         self._handlers: dict[int, Any] = {}
         self._searches: set[Search] = set()
-        left = threading.TIMEOUT_MAX if stop.seconds is None else max(stop.seconds - self.seconds, 0)
-        self._timer = threading.Timer(min(left, threading.TIMEOUT_MAX), self._halt)
-        self._timer.daemon = True
+        self._timer: threading.Timer | None = None
+        self._begin = time.perf_counter()
+
+    def start(self) -> None:
+        """Start the clock; the lower bound is computed while it runs."""
+        self._begin = time.perf_counter()
+        self.proven = bounds.lower_bound(self.instance)
+        self._literature = bounds.known_bound(self.instance) if self.way.known_bounds else 0
 
     def __enter__(self) -> Monitor:
         if threading.current_thread() is threading.main_thread():
@@ -74,14 +92,18 @@ class Monitor:
                     self._handlers[number] = signal.signal(number, self._interrupt)
         else:
             _in_threads.add(self)
+        self.start()
         if self.stop.seconds is not None:
+            self._timer = threading.Timer(min(self.left, threading.TIMEOUT_MAX), self._halt)
+            self._timer.daemon = True
             self._timer.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         _in_threads.discard(self)
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
@@ -109,6 +131,11 @@ class Monitor:
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self._begin
+
+    @property
+    def left(self) -> float:
+        """Seconds until the time limit."""
+        return float("inf") if self.stop.seconds is None else max(self.stop.seconds - self.seconds, 0.0)
 
     @property
     def lower_bound(self) -> int:
@@ -147,7 +174,7 @@ class Monitor:
             improvement = Improvement(self.instance, seconds, step, makespan, self.lower_bound, self.bound_source)
             if self._listener is not None:
                 self._listener(improvement)
-            self._registry.observe("l2s_incumbent", event=improvement)
+            self.registry.observe("l2s_incumbent", event=improvement)
 
     def note(self, search: Search, workers: int = 1, others: int = 0) -> None:
         """Record what a search has found since the last time.
@@ -209,54 +236,72 @@ class Monitor:
         return ""
 
     def finish(
-        self, method: str, search: Search, best: Any, seed: int, steps: int, workers: int = 1, **parts: Any
-    ) -> Result:
-        """The result of a search that ended with the incumbent, a schedule or a linear order; see `report`."""
-        parts |= {"selector": search.selector, "neighbourhood": search.neighbourhood, "gear": search.gear}
-        schedule = best if isinstance(best, Schedule) else Schedule.from_linear_order(self.instance, best)
-        return self.report(method, schedule, seed, steps, workers, **parts)
-
-    def report(
         self,
-        method: str,
-        schedule: Schedule,
-        seed: int,
+        best: Schedule | Any,
         steps: int = 0,
         workers: int = 1,
+        search: Search | None = None,
+        method: str = "",
         seconds: float | None = None,
         **parts: Any,
     ) -> Result:
-        """A verified result, of which the observers are told; raises `SearchError` after a failure.
+        """The verified result, of which the observers are told; raises `SearchError` after a failure.
 
-        `seconds` are those until now, unless given. `parts` are fields of the result that name what the run was made
-        of, given as names or as the objects.
+        Parameters
+        ----------
+        best
+            The incumbent, a schedule or a linear order.
+        steps, workers
+            What was taken, and by how many.
+        search
+            Whose selector, neighbourhood and gear the result names.
+        method, seconds
+            Where they are not those of the configuration and the clock.
+        parts
+            Further fields of the result that name what the run was made of, given as names or as the objects.
         """
         seconds = self.seconds if seconds is None else seconds
+        schedule = best if isinstance(best, Schedule) else Schedule.from_linear_order(self.instance, best)
         schedule.verify()
+        if search is not None:
+            parts |= {"selector": search.selector, "neighbourhood": search.neighbourhood, "gear": search.gear}
         result = Result(
             schedule=schedule,
             lower_bound=self.lower_bound,
             bound_source=self.bound_source,
-            method=method,
+            method=method or _name(self.way.method) or "",
             steps=steps,
             seconds=seconds,
-            seed=seed,
+            seed=self.way.seed,
             workers=workers,
             stopped_by=self.stopped_by,
             history=list(self.history),
             **{field: _name(part) for field, part in parts.items()},
         )
-        self._registry.observe("l2s_search_finished", instance=self.instance, result=result)
+        self.registry.observe("l2s_search_finished", instance=self.instance, result=result)
         if self._failure is not None:
             raise SearchError(describe(self._failure), result) from self._failure
         return result
+
+
+def check_result(result: Any, instance: Instance, who: str) -> Result:
+    """What somebody else's method gave back, if it is what it should be."""
+    if not isinstance(result, Result) or result.instance != instance:
+        raise PluginError(f"{who} must return a Result of {instance!r}, got {result!r}")
+    try:
+        result.schedule.verify()
+    except ScheduleError as error:
+        raise PluginError(f"{who} returned a wrong schedule: {error}") from error
+    return result
 
 
 def _name(part: Any) -> str | None:
     """What a result calls a part; a schedule to begin with has no name."""
     if part is None or isinstance(part, str):
         return part
-    return None if isinstance(part, Schedule | Result) else part_name(part)
+    if isinstance(part, Schedule | Result):
+        return None
+    return getattr(part, "__name__", None) or part_name(part)
 
 
 class Pace:

@@ -1,22 +1,32 @@
 """A dask cluster as an executor for `heuristics.portfolio`, `heuristics.cooperate` and whatever else takes one.
 
 >>> with executor_for("tcp://10.0.0.1:8786") as executor:  # doctest: +SKIP
-...     best = portfolio("ta41", "solve", seeds=range(64), executor=executor, stop=l2s.stop.seconds(60)).wait().best
+...     best = portfolio("ta41", "memetic", seeds=range(64), executor=executor, stop=l2s.stop.seconds(60)).wait().best
 
 l2s-plugin must be installed on the workers, too. `distributed` is imported on first use (extra `dask`).
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
 
+from heuristics.configuration import Configuration
+from heuristics.monitor import Monitor
+from heuristics.result import Result
+from heuristics.workers.cooperation import cooperation
 from integrations.libraries import library
+from l2s_plugin.devices import available_cores
 from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
 
 PATIENCE = 10.0  # seconds to wait for the scheduler's answer
+_LOOK = 0.2  # seconds between two looks at the connection
+_LOST = ("closing", "closed")
+_CONNECTION = "the connection to the dask scheduler is lost"
 
 
 class ClusterExecutor(Executor):
@@ -25,6 +35,17 @@ class ClusterExecutor(Executor):
     def __init__(self, client: Any) -> None:
         self.client = client
         self._executor = client.get_executor(pure=False)  # pure tasks would not run a second time
+        self._waiting: set[Future[Any]] = set()
+        self._over = threading.Event()
+        threading.Thread(target=self._watch, name="dask-connection", daemon=True).start()
+
+    def _watch(self) -> None:
+        """Fail what is waited for when the connection is lost: dask would let it wait for ever."""
+        while not self._over.wait(_LOOK):
+            if self.client.status in _LOST:
+                for future in tuple(self._waiting):
+                    with suppress(InvalidStateError):
+                        future.set_exception(BrokenExecutor(_CONNECTION))
 
     @property
     def workers(self) -> int:
@@ -38,17 +59,28 @@ class ClusterExecutor(Executor):
         try:
             future = self._executor.submit(fn, *args, **kwargs)
         except Exception as error:  # dask has many, none of them common
-            raise BrokenExecutor(f"the connection to the dask scheduler is lost: {error}") from error
-        if self.client.status in ("closing", "closed"):  # dask would let such a future wait for ever
-            raise BrokenExecutor("the connection to the dask scheduler is lost")
+            raise BrokenExecutor(f"{_CONNECTION}: {error}") from error
+        self._waiting.add(future)
+        future.add_done_callback(self._waiting.discard)
+        if self.client.status in _LOST:
+            raise BrokenExecutor(_CONNECTION)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `concurrent.futures.Executor`."""
+        self._over.set()
         with suppress(Exception):  # of a scheduler that is lost; dask has many, none of them common
             if self.client.status == "running":
                 self._executor.shutdown(wait=wait and not cancel_futures)
             self.client.close()
+
+
+def cooperation_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
+    """What `cooperation` names: `heuristics.cooperate` on the cluster at `way.scheduler`, or on this machine."""
+    if way.scheduler is None:
+        return cooperation(instance, way.filled(workers=available_cores()), monitor)
+    with executor_for(way.scheduler) as executor:
+        return cooperation(instance, way.filled(workers=executor.workers), monitor, executor)
 
 
 def executor_for(address: str, timeout: float = PATIENCE) -> ClusterExecutor:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from heuristics.memory import Memory
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
+from heuristics.population.memetic import solve
 from heuristics.result import Result
-from heuristics.search import Search
-from heuristics.solver import solve
 from integrations.libraries import expect, library
 from l2s_plugin.errors import InstanceError, ScheduleError
 from l2s_plugin.instance import Instance

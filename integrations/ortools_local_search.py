@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics import kernels
-from heuristics.memory import Memory
+from heuristics.configuration import FIRST_RULE, Configuration, Options, run
+from heuristics.hosts.trajectories import first_schedule
+from heuristics.loop import kernels
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import PYTHON, Search, compiled_form
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
-from heuristics.search import PYTHON, Search, compiled_form
-from heuristics.trajectory import check_seed, first_order
 from integrations.cp_sat import backend
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.evaluator import Evaluator
@@ -29,7 +30,7 @@ from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import SelectorSpec
-from l2s_plugin.stop import Condition, Stop, ending
+from l2s_plugin.stop import Condition, Stop
 
 METHOD = "ortools-local-search"
 METAHEURISTICS = ("tabu", "annealing", "guided", "descent")
@@ -40,39 +41,46 @@ Order = NDArray[Any]
 
 def ortools_local_search(
     instance: Instance,
-    selector: Any = "estimate",
-    neighbourhood: Any = "n5",
+    selector: Any = None,
+    neighbourhood: Any = None,
     *,
-    metaheuristic: str = "tabu",
-    stop: Stop | Condition | None,
-    seed: int = 0,
-    initial: str | Schedule | Result = "fdd/mwkr",
+    metaheuristic: str = METAHEURISTICS[0],
+    stop: Stop | Condition | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
+    **options: Unpack[Options],
 ) -> Result:
-    """Improve a schedule with OR-Tools' LocalSearchPhase, on moves that a selector has ranked.
+    """Improve a schedule with OR-Tools' LocalSearchPhase, on moves that a selector has ranked (`estimate` in `n5`).
+
+    Selector and neighbourhood say which moves exist, and in which order OR-Tools gets to see them. A step is a
+    neighbour that OR-Tools has looked at.
 
     Parameters
     ----------
-    instance, stop, seed, initial, listener
-        See `heuristics.local_search`. A step is a neighbour that OR-Tools has looked at.
-    selector, neighbourhood
-        A registered name, or an object: the moves that exist, and in which order OR-Tools gets to see them.
     metaheuristic
         `"tabu"` (TabuSearch), `"annealing"` (SimulatedAnnealing), `"guided"` (GuidedLocalSearch), or `"descent"`.
         OR-Tools ends a tabu search when all moves of a schedule are tabu, which is soon in small neighbourhoods.
+    options
+        `time_limit`, `seed`, `initial`, `policy`, `known_bounds`; see `heuristics.Configuration`.
     """
+    way = Configuration(f"{METHOD}:{metaheuristic}", selector, neighbourhood, stop=stop, **options)
+    return run(instance, way, listener, registry)
+
+
+def ortools_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
+    """What `ortools-local-search` names; the text after a colon is the metaheuristic."""
     backend.load("ortools.constraint_solver.pywrapcp")
-    stop, seed = ending(stop), check_seed(seed)
+    metaheuristic = way.argument or METAHEURISTICS[0]
     if metaheuristic not in METAHEURISTICS:
         raise unknown_name("metaheuristic", metaheuristic, METAHEURISTICS)
-    ranking = Ranking(instance, selector, neighbourhood, seed, registry)
-    first = Schedule.from_linear_order(instance, first_order(instance, initial, seed, registry))
-    with Monitor(instance, stop, listener, registry) as monitor:
-        run = _Run(ranking, first, monitor)
-        run.solve(metaheuristic)
-        best = Schedule.from_order(instance, run.best_order)
-        return monitor.finish(METHOD, ranking.search, best.linear_order, seed, run.steps)
+    way = way.filled(selector="estimate", neighbourhood="n5", initial=FIRST_RULE)
+    ranking = Ranking(instance, way.selector, way.neighbourhood, way.seed, monitor.registry)
+    with monitor:
+        first = first_schedule(instance, way.initial, way.seed, monitor.registry)
+        search = _Run(ranking, first, monitor)
+        search.solve(metaheuristic)
+        best = Schedule.from_order(instance, search.best_order)
+        return monitor.finish(best, search.steps, search=ranking.search, method=METHOD, initial=way.initial)
 
 
 class Ranking:

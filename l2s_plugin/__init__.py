@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from l2s_plugin.specs import (
         DispatchingRuleSpec,
         InstanceFormatSpec,
+        MethodSpec,
         NeighbourhoodSpec,
         PolicySpec,
         RendererSpec,
@@ -39,6 +40,7 @@ _HOME = {
     "Instance": "instance",
     "InstanceFormatSpec": "specs",
     "L2SError": "errors",
+    "MethodSpec": "specs",
     "NeighbourhoodSpec": "specs",
     "PolicySpec": "specs",
     "Registry": "registry",
@@ -63,6 +65,7 @@ __all__ = [
     "Instance",
     "InstanceFormatSpec",
     "L2SError",
+    "MethodSpec",
     "NeighbourhoodSpec",
     "PolicySpec",
     "Registry",

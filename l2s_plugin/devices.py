@@ -1,10 +1,16 @@
-"""Devices of torch: whether one can be used."""
+"""What this machine has: cores, and devices of torch."""
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 from l2s_plugin.errors import L2SError, missing_extra
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache

@@ -20,6 +20,7 @@ import pluggy
 from l2s_plugin.specs import (
     DispatchingRuleSpec,
     InstanceFormatSpec,
+    MethodSpec,
     NeighbourhoodSpec,
     PolicySpec,
     RendererSpec,
@@ -38,6 +39,11 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 @hookspec
 def l2s_selectors() -> Iterable[SelectorSpec]:  # type: ignore[empty-body]
     """Offer move selectors: an iterable of `SelectorSpec(name, target="module:attribute", summary=...)`."""
+
+
+@hookspec
+def l2s_methods() -> Iterable[MethodSpec]:  # type: ignore[empty-body]
+    """Offer ways to search, for `l2s solve --method` and everything else that runs one: an iterable of `MethodSpec`."""
 
 
 @hookspec

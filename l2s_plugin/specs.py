@@ -101,7 +101,33 @@ class RendererSpec(Spec):
     hook = "l2s_renderers"
 
 
+@dataclass(frozen=True)
+class MethodSpec(Spec):
+    """Searches: a host for the other parts, or something else that finds schedules.
+
+    Target: a function, called as `method(instance, configuration, monitor)`, which returns a `heuristics.Result`. The
+    `configuration` says how to search (`heuristics.Configuration`); the `monitor` is a context manager that runs the
+    clock, takes note of better schedules, says when to stop, and makes the result (`heuristics.monitor.Monitor`).
+
+    Parameters
+    ----------
+    options
+        The fields of `Configuration` that mean something to the method, beside those of all methods; the limits among
+        `time_limit`, `max_steps`, `target` and `no_improvement`; and `warm_start` if it can begin with a schedule.
+        None: whatever is given.
+    repeatable
+        Whether the same seed and a limit in steps give the same schedule.
+    """
+
+    options: frozenset[str] | None = None
+    repeatable: bool = True
+
+    kind = "method"
+    hook = "l2s_methods"
+
+
 SPECS: tuple[type[Spec], ...] = (
+    MethodSpec,
     SelectorSpec,
     NeighbourhoodSpec,
     DispatchingRuleSpec,

@@ -8,7 +8,9 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from heuristics import tabu_search
+from heuristics import Configuration, tabu_search
+from heuristics.hosts.trajectories import tabu_method
+from heuristics.monitor import Monitor
 from heuristics.result import Result
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
@@ -16,63 +18,65 @@ from l2s_plugin.instance import Instance
 PATIENCE = 120_000  # milliseconds that a task waits for another one before the test fails
 
 
-def search(instance: Instance, *, stop: Any, seed: int) -> Result:
+def search(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """A short and healthy search."""
-    return tabu_search(instance, stop=stop, seed=seed)
+    return tabu_method(instance, way, monitor)
 
 
-def announced(instance: Instance, *, stop: Any, seed: int) -> Result:
+def announced(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """A search that says when it is under way."""
-    return tabu_search(instance, stop=stop, seed=seed, listener=lambda improvement: print("searching", flush=True))
+    return tabu_search(
+        instance, stop=way.stop, seed=way.seed, listener=lambda improvement: print("searching", flush=True)
+    )
 
 
-def dies_once(instance: Instance, *, stop: Any, seed: int, folder: str) -> Result:
+def dies_once(instance: Instance, way: Configuration, monitor: Monitor, *, folder: str) -> Result:
     """With seed 0, takes its process down the first time; notes every beginning in the folder."""
-    begun = note(folder, seed)
-    if seed == 0 and begun == 1:
+    begun = note(folder, way.seed)
+    if way.seed == 0 and begun == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    return search(instance, stop=stop, seed=seed)
+    return search(instance, way, monitor)
 
 
-def dies_beside_another(instance: Instance, *, stop: Any, seed: int, folder: str, signs: int) -> Result:
+def dies_beside_another(instance: Instance, way: Configuration, monitor: Monitor, *, folder: str, signs: int) -> Result:
     """As `dies_once`; with seed 1, goes on until the one with seed 0 has begun for the `signs`-th time."""
-    begun = note(folder, seed)
+    begun = note(folder, way.seed)
     pipe = Path(folder) / "pipe"
-    if seed == 1:
+    if way.seed == 1:
         wait_for(pipe, signs)
-    if seed == 0 and begun <= signs:
+    if way.seed == 0 and begun <= signs:
         tell(pipe)
-    if seed == 0 and begun == 1:
+    if way.seed == 0 and begun == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    return search(instance, stop=stop, seed=seed)
+    return search(instance, way, monitor)
 
 
-def dies_always(instance: Instance, *, stop: Any, seed: int) -> Result:
+def dies_always(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """With seed 0, takes its process down whenever it runs."""
-    if seed == 0:
+    if way.seed == 0:
         os.kill(os.getpid(), signal.SIGKILL)
-    return search(instance, stop=stop, seed=seed)
+    return search(instance, way, monitor)
 
 
-def fails(instance: Instance, *, stop: Any, seed: int) -> Result:
+def fails(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """Seed 0 is refused, seed 1 meets a bug."""
-    if seed == 0:
+    if way.seed == 0:
         raise L2SError("seed 0 is refused")
-    if seed == 1:
+    if way.seed == 1:
         raise KeyError("a bug")
-    return search(instance, stop=stop, seed=seed)
+    return search(instance, way, monitor)
 
 
-def leaves(instance: Instance, *, stop: Any, seed: int) -> Result:
+def leaves(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """Tries to end its process."""
-    raise (KeyboardInterrupt if seed else SystemExit)(f"seed {seed}")
+    raise (KeyboardInterrupt if way.seed else SystemExit)(f"seed {way.seed}")
 
 
-def tells_threads(instance: Instance, *, stop: Any, seed: int, workers: int | None = None) -> Result:
+def tells_threads(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """Fails with the number of threads that it would use."""
     import torch
 
-    raise L2SError(f"torch {torch.get_num_threads()}, workers {workers}")
+    raise L2SError(f"torch {torch.get_num_threads()}, workers {way.workers}")
 
 
 def torch_threads(task: Any) -> int:

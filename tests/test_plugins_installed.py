@@ -58,7 +58,7 @@ def test_plugins_lists_what_works_and_what_failed(l2s: Run) -> None:
     assert not listing.stderr
     for line in (
         "l2s-example:example 1.2.3",
-        "example-earliest  what can start first, first",
+        "example-earliest   what can start first, first",
         "FAILED: RuntimeError: the licence server is on holiday",
         "FAILED: unknown hook 'l2s_selektors'; did you mean l2s_selectors",
         "FAILED: hook l2s_neighbourhoods must offer NeighbourhoodSpec, got 'n99'",
@@ -75,6 +75,7 @@ def test_plugins_lists_the_same_as_json(l2s: Run) -> None:
         "name": "example",
         "version": "1.2.3",
         "offers": {
+            "method": ["example-annealing"],
             "selector": ["example-smallest", "example-compiled"],
             "neighbourhood": ["example-adjacent"],
             "dispatching rule": ["example-earliest"],
@@ -117,7 +118,7 @@ def test_an_installed_rule_solves_from_the_command_line(l2s: Run, tmp_path: Path
 def test_an_installed_rule_works_from_python(python: Run) -> None:
     code = """
 import l2s_plugin as l2s
-from heuristics.dispatching import dispatch
+from heuristics.hosts.dispatching import dispatch
 instance = l2s.load("ft06")
 schedule = dispatch(instance, "example-earliest", seed=1)
 schedule.verify()
@@ -134,7 +135,7 @@ def test_an_installed_selector_and_neighbourhood_are_created_by_name(python: Run
     code = """
 import numpy as np
 import l2s_plugin as l2s
-from heuristics.dispatching import dispatch
+from heuristics.hosts.dispatching import dispatch
 from l2s_plugin.kernels.critical_path import find_critical_path
 from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
@@ -164,7 +165,7 @@ assert selector.select(state, candidates, None) == 1
     assert run.returncode == 0, run.stderr
 
 
-HOSTS = (["--method", "tabu"], ["--method", "tabu", "--population", "1"], ["--method", "local-search"])
+HOSTS = (["--method", "memetic"], ["--method", "tabu"], ["--method", "local-search"])
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=["population", "tabu", "local-search"])
@@ -298,3 +299,36 @@ def test_listing_plugins_imports_no_targets(python: Run) -> None:
     loaded = python("-c", code).stdout.split()
     assert "l2s_example.plugin" in loaded
     assert not {"l2s_example.rule", "l2s_example.neighbourhood", "l2s_example.selector", "numba"} & set(loaded)
+
+
+def test_an_installed_method_works_wherever_one_is_named(l2s: Run, python: Run, tmp_path: Path) -> None:
+    """On the command line, in benchmarks, in portfolios, and stopped by the clock."""
+    output = tmp_path / "la01.json"
+    words = ("--method", "example-annealing", "--neighbourhood", "n6", "--seed", "3", "--max-steps", "3000")
+    solved = l2s("solve", "la01", *words, "--output", str(output), "--json")
+    assert solved.returncode == 0, solved.stderr
+    report = json.loads(solved.stdout)
+    assert (report["method"], report["neighbourhood"], report["gear"]) == ("example-annealing", "n6", "python")
+    assert report["makespan"] < report["history"][0][2]
+    assert l2s("check", "la01", str(output)).returncode == 0
+    again = l2s("solve", "la01", *words, "--json")
+    assert json.loads(again.stdout)["makespan"] == report["makespan"]
+    assert json.loads(l2s("solve", "la01", "--method", "example-annealing:9", "--time-limit", "0.1", "--json").stdout)
+    rows = json.loads(l2s("bench", "la01", "--method", "example-annealing", "--steps", "300", "--json").stdout)["cells"]
+    assert rows[0]["label"] == "example-annealing"
+    program = """if __name__ == "__main__":
+        import l2s_plugin as l2s
+        from heuristics import portfolio
+        done = portfolio("la01", "example-annealing", seeds=[1, 2], stop=l2s.stop.steps(200)).wait()
+        print(len(done.results), *done.failures)"""
+    script = tmp_path / "program.py"
+    script.write_text(program.replace("\n    ", "\n"))
+    assert python(str(script)).stdout.split() == ["2"]
+
+
+def test_a_method_that_fails_is_named(l2s: Run) -> None:
+    failed = l2s("solve", "ft06", "--method", "example-annealing:hot", "--max-steps", "5")
+    assert failed.returncode == 2
+    assert failed.stderr.splitlines()[-1] == (
+        "Error: method 'example-annealing:hot' raised ValueError: could not convert string to float: 'hot'"
+    )

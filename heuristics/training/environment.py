@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.dispatching import dispatch
-from heuristics.kernels import BEST
-from heuristics.memory import Memory, begin_record, move_capacity, new_record, rules_for
-from heuristics.tabu import tabu_memory
+from heuristics.hosts.dispatching import dispatch
+from heuristics.hosts.trajectories import tabu_memory
+from heuristics.loop.kernels import BEST
+from heuristics.loop.memory import Memory, begin_record, move_capacity, new_record, rules_for
 from heuristics.training import kernels
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
@@ -229,7 +229,7 @@ class Environment:
 
 def host_memory(host: str, instance: Instance) -> Memory:
     """What the host forbids."""
-    return Memory(tenure=(1, 1)) if host == "local-search" else tabu_memory(instance, None)
+    return Memory(tenure=(1, 1)) if host == "local-search" else tabu_memory(instance)
 
 
 def _stack(tuples: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from heuristics.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
+from heuristics.loop.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.hints import fill_hints
 from l2s_plugin.kernels.move_policy import EVERYTHING, fill_move_features, fill_state_features, smallest_admissible

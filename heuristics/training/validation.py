@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.dispatching import dispatch
-from heuristics.search import Search
+from heuristics.hosts.dispatching import dispatch
+from heuristics.loop.search import Search
 from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import host_memory
 from heuristics.training.instances import parse_size

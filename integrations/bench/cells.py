@@ -3,44 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from integrations.cli.methods import METHODS, Settings
-from integrations.cli.parts import LEARNED
-from l2s_plugin import __version__, stop
+from heuristics.configuration import Configuration, run
+from integrations.cli.search_options import LEARNED, takes
+from l2s_plugin import __version__
 from l2s_plugin.files import read_bytes
 from l2s_plugin.formats.l2s_json import L2SJson
 from l2s_plugin.loader import load
 from l2s_plugin.policy.library import describe, find_policy, installed_policies
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """What to compare: a method and its parts, None where the method's own default is meant."""
-
-    method: str
-    selector: str | None = None
-    neighbourhood: str | None = None
-    init: str | None = None
-    population: int | None = None
-
-    @property
-    def label(self) -> str:
-        """A row's name in the tables."""
-        parts = (self.method, self.selector, self.neighbourhood, self.init)
-        return " ".join(part for part in parts if part)
-
-    def policies(self) -> str:
-        """A digest of the policies that may decide: the one named, and those installed, which are the defaults."""
-        selector, _, policy = (self.selector or "").partition(":")
-        polished = "polisher" in METHODS[self.method].options and self.population != 1
-        files = [find_policy(policy).source] if policy and selector in LEARNED else []
-        if polished or selector in LEARNED:
-            installed = (describe(name, load_it) for name, load_it in installed_policies())
-            files += [each["source"] for each in installed if each["error"] is None]
-        return _digest(*map(read_bytes, files)) if files else "none"
 
 
 @dataclass(frozen=True)
@@ -52,10 +25,7 @@ class Cell:
 
     instance: str
     group: str
-    configuration: Configuration
-    seed: int
-    steps: int | None
-    seconds: float | None
+    way: Configuration
     content: str = ""
 
     @property
@@ -64,20 +34,35 @@ class Cell:
         return f"{self} | {self.content}"
 
     def __str__(self) -> str:
-        settings = ", ".join(f"{name}={value}" for name, value in asdict(self.configuration).items() if value)
-        budget = f"{self.steps} steps" if self.steps is not None else f"{self.seconds:g} s"
-        return f"{self.instance} | {settings} | {budget} | seed {self.seed}"
+        parts = {name: value for name, value in self.way.given.items() if name not in ("stop", "seed", "workers")}
+        settings = ", ".join(f"{name}={value}" for name, value in {"method": self.way.method, **parts}.items())
+        stop = self.way.limits
+        budget = f"{stop.steps} steps" if stop.steps is not None else f"{stop.seconds:g} s"
+        return f"{self.instance} | {settings} | {budget} | seed {self.way.seed}"
 
 
-def contents(names: Iterable[str], configurations: Iterable[Configuration]) -> dict[tuple[str, Configuration], str]:
-    """What each combination is made of: the instance, the policies, and this package; a change of one is new work."""
+def contents(names: Iterable[str], ways: Iterable[Configuration]) -> dict[tuple[str, str], str]:
+    """What each combination of an instance and a label is made of: the instance, the policies, and this package.
+
+    A change of one is new work.
+    """
     instances = {name: _digest(L2SJson().write(load(name))) for name in names}
-    policies = {configuration: configuration.policies() for configuration in configurations}
+    policies = {str(way): _policies(way) for way in ways}
     return {
-        (name, configuration): f"instance {instance}, policies {policy}, version {__version__}"
+        (name, label): f"instance {instance}, policies {policy}, version {__version__}"
         for name, instance in instances.items()
-        for configuration, policy in policies.items()
+        for label, policy in policies.items()
     }
+
+
+def _policies(way: Configuration) -> str:
+    """A digest of the policies that may decide: the one named, and those installed, which are the defaults."""
+    name, _, policy = (way.selector or "").partition(":")
+    files = [find_policy(policy).source] if policy and name in LEARNED else []
+    if takes(str(way.method), "polisher") or name in LEARNED:
+        installed = (describe(name, load_it) for name, load_it in installed_policies())
+        files += [each["source"] for each in installed if each["error"] is None]
+    return _digest(*map(read_bytes, files)) if files else "none"
 
 
 def _digest(*parts: bytes) -> str:
@@ -86,21 +71,8 @@ def _digest(*parts: bytes) -> str:
 
 def run_cell(cell: Cell) -> dict[str, Any]:
     """Run a cell; the row that is kept."""
-    instance = load(cell.instance)
-    configuration = cell.configuration
-    limits = [stop.steps(cell.steps)] if cell.steps is not None else []
-    limits += [stop.seconds(cell.seconds)] if cell.seconds is not None else []
-    settings = Settings(
-        seed=cell.seed,
-        stop=limits[0] | limits[-1],
-        initial=configuration.init,
-        selector=configuration.selector,
-        neighbourhood=configuration.neighbourhood,
-        workers=1,  # cells run side by side, a core each
-        population=configuration.population,
-        known_bounds=False,  # a run must not end because the optimum was looked up
-    )
-    result = METHODS[configuration.method].run(instance, settings)
-    row = {"key": cell.key, "group": cell.group, "label": configuration.label, "seed": cell.seed}
-    row |= {"step_limit": cell.steps, "time_limit": cell.seconds, "init": configuration.init}
+    way, stop = cell.way, cell.way.limits
+    result = run(load(cell.instance), way)
+    row = {"key": cell.key, "group": cell.group, "label": str(way), "seed": way.seed}
+    row |= {"step_limit": stop.steps, "time_limit": stop.seconds, "init": way.initial}
     return row | {name: value for name, value in result.to_dict().items() if name not in row}

@@ -8,8 +8,8 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from heuristics.processes import ProcessPool
-from heuristics.stream import stream
+from heuristics.workers.processes import ProcessPool
+from heuristics.workers.stream import stream
 from integrations.bench.cells import Cell, run_cell
 from integrations.bench.store import Store
 from l2s_plugin.errors import L2SError

@@ -7,27 +7,32 @@ import json
 import shlex
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from heuristics.configuration import Configuration
 from integrations.cli import EXIT_INTERRUPTED
-from integrations.cli.completion import files, folders, methods_of_solve, names_of, sets_and_instances
+from integrations.cli.completion import files, folders, names_of, sets_and_instances
+from integrations.cli.search_options import check_parts, takes
 from integrations.cli.terminal import echo, shown
+from l2s_plugin import stop as stops
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import write_text
-from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
+from l2s_plugin.specs import DispatchingRuleSpec, MethodSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
+from l2s_plugin.stop import Stop
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from integrations.bench.cells import Configuration
     from integrations.bench.curves import By
     from integrations.bench.report import Row
 
 QUICK = ("ft", "la:10x10", "ta:15x15")
 QUICK_STEPS = "500,5000"
+DEFAULT_SECONDS = 10.0
 
 
 @click.command()
@@ -37,8 +42,8 @@ QUICK_STEPS = "500,5000"
     "methods",
     multiple=True,
     metavar="NAME",
-    shell_complete=methods_of_solve,
-    help="How to solve, as in l2s solve; may be given several times.  [default: tabu]",
+    shell_complete=names_of(MethodSpec),
+    help="How to solve, as in l2s solve; may be given several times.  [default: memetic]",
 )
 @click.option(
     "--selector",
@@ -74,7 +79,7 @@ QUICK_STEPS = "500,5000"
 )
 @click.option("--steps", metavar="N,N,...", help="Milestones in steps; one run to the largest serves all.")
 @click.option("--time-limit", type=float, metavar="S", help="Seconds for each run, instead of steps.  [default: 10]")
-@click.option("--population", type=click.IntRange(1), help="For tabu: 1 follows a single trajectory.")
+@click.option("--population", type=click.IntRange(2), help="Schedules to recombine (memetic, hybrid).")
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Runs per instance, seeds 1 to N.")
 @click.option(
     "--workers",
@@ -145,17 +150,15 @@ def bench(
     milestones = _milestones(steps)
     if milestones and time_limit is not None:
         raise L2SError("--steps and --time-limit exclude each other")
-    if not milestones and time_limit is None:
-        time_limit = 10.0
     chosen = groups(sets)
-    configurations = _quick() if quick else _combine(methods, selectors, policies, neighbourhoods, inits, population)
-    _check(configurations, milestones, time_limit)
-    content = contents((name for names in chosen.values() for name in names), configurations)
-    last = max(milestones) if milestones else None
+    stop = stops.steps(max(milestones)) if milestones else stops.seconds(time_limit or DEFAULT_SECONDS)
+    ways = _quick() if quick else _combine(methods, selectors, policies, neighbourhoods, inits, population)
+    ways = [_ready(way, stop) for way in ways]
+    content = contents((name for names in chosen.values() for name in names), ways)
     cells = [
-        Cell(name, group, configuration, seed, last, time_limit, content[name, configuration])
+        Cell(name, group, replace(way, seed=seed), content[name, str(way)])
         for group, names in chosen.items()
-        for configuration in configurations
+        for way in ways
         for name in names
         for seed in range(1, seeds + 1)
     ]
@@ -214,49 +217,35 @@ def _combine(
     inits: tuple[str, ...],
     population: int | None,
 ) -> list[Configuration]:
-    """Every combination, and an error for what a method has no use for."""
-    from integrations.bench.cells import Configuration
-    from integrations.cli.methods import METHODS
-    from l2s_plugin.errors import unknown_name
-
-    chosen = [*selectors, *(f"l2s:{policy}" for policy in policies)]
-    parts = {"selector": chosen, "neighbourhood": neighbourhoods, "init": inits, "population": [population]}
-    configurations = []
-    for method in methods or ("tabu",):
-        if method not in METHODS:
-            raise unknown_name("method", method, METHODS)
-        for name, given in parts.items():
-            if any(given) and name not in METHODS[method].options:
-                raise L2SError(f"--{name} means nothing to --method {method}")
-        for combination in itertools.product(*(given or (None,) for given in parts.values())):
-            chosen_parts: dict[str, Any] = dict(zip(parts, combination, strict=True))
-            configurations.append(Configuration(method, **chosen_parts))
-    return configurations
+    """Every combination."""
+    parts: dict[str, Any] = {
+        "method": methods or ["memetic"],
+        "selector": [*selectors, *(f"l2s:{policy}" for policy in policies)] or [None],
+        "neighbourhood": neighbourhoods or [None],
+        "initial": inits or [None],
+        "population": [population] if population else [Configuration.population],
+    }
+    combinations = itertools.product(*parts.values())
+    return [Configuration(**dict(zip(parts, combination, strict=True))) for combination in combinations]
 
 
-def _check(configurations: list[Configuration], milestones: list[int], time_limit: float | None) -> None:
-    """Find what would end the work in the middle: limits and names are looked at before the first run."""
-    from integrations.cli.methods import METHODS
-    from integrations.cli.parts import check_parts
-    from l2s_plugin import stop
-
-    if time_limit is not None:
-        stop.seconds(time_limit)
-    for configuration in configurations:
-        limits = METHODS[configuration.method].options
-        if milestones and "time_limit" in limits and "max_steps" not in limits:
-            raise L2SError(f"--method {configuration.method} takes no steps; give it a --time-limit")
-        check_parts(configuration.selector, configuration.neighbourhood, configuration.init)
+def _ready(way: Configuration, stop: Stop) -> Configuration:
+    """On a core of its own, without bounds from the literature, and with everything checked before the first run."""
+    limited = takes(str(way.method), "time_limit")
+    if limited and stop.steps is not None and not takes(str(way.method), "max_steps"):
+        raise L2SError(f"--method {way.method} takes no steps; give it a --time-limit")
+    workers = 1 if takes(str(way.method), "workers") else None
+    way = replace(way, stop=stop, label=str(way), known_bounds=False, workers=workers)
+    check_parts(way)
+    return replace(way.checked(), stop=stop)
 
 
 def _quick() -> list[Configuration]:
-    from integrations.bench.cells import Configuration
-
     return [
         Configuration("local-search", selector, "n5")
         for selector in ("greedy", "best-improvement", "first-improvement", "random", "boltzmann", "l2s")
     ] + [
-        Configuration("tabu", selector, neighbourhood, population=1)
+        Configuration("tabu", selector, neighbourhood)
         for selector, neighbourhood in (("estimate", "n5"), ("estimate", "n6"), ("estimate", "n7"), ("l2s-fast", "n7"))
     ]
 

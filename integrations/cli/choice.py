@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from l2s_plugin.devices import available_cores
 from l2s_plugin.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -24,30 +25,30 @@ class Choice(NamedTuple):
 
 def choose(instance: Instance, request: Request) -> Choice:
     """The method asked for, or else search and CP-SAT side by side, or the search alone where that is better."""
+    given, workers = request.search, request.search.get("workers")
     if request.method is not None:
-        return Choice(request.method, request.workers)
-    if request.cp_sat_parameter or request.log:
-        return Choice("hybrid", request.workers, "it has CP-SAT, whose options are given")
-    if request.scheduler is not None:
-        return Choice("tabu", request.workers, "a population on every worker of the cluster")
+        return Choice(request.method, workers)
+    if given.keys() & {"parameters", "log"}:
+        return Choice("hybrid", workers, "it has CP-SAT, whose options are given")
+    if "scheduler" in given:
+        return Choice("cooperation", workers, "a population on every worker of the cluster")
     if request.max_steps is not None or request.no_improvement is not None:
-        return Choice("tabu", request.workers, "a limit in steps makes it repeatable")
-    if any((request.selector, request.policy, request.neighbourhood, request.population, request.gear)):
-        return Choice("tabu", request.workers, "with the parts named")
+        return Choice("memetic", workers, "a limit in steps makes it repeatable")
+    if given.keys() & {"selector", "policy", "neighbourhood", "population", "patience", "gear"}:
+        return Choice("memetic", workers, "with the parts named")
     if request.seconds is not None and request.seconds < SHORT:
-        return Choice("tabu", request.workers, "in so short a time")
-    return _on_all_cores(instance, request.workers)
+        return Choice("memetic", workers, "in so short a time")
+    return _on_all_cores(instance, workers)
 
 
 def _on_all_cores(instance: Instance, workers: int | None) -> Choice:
     from integrations.cp_sat import backend
-    from integrations.cp_sat.options import available_cores
 
     workers = workers or available_cores()
     if instance.n_operations > LARGE:
-        return Choice("tabu", workers, "too large for CP-SAT")
+        return Choice("memetic", workers, "too large for CP-SAT")
     try:
         backend.load()
     except MissingExtraError as error:
-        return Choice("tabu", workers, f"without CP-SAT: {error}")
-    return Choice("hybrid", workers, "tabu search and CP-SAT side by side")
+        return Choice("memetic", workers, f"without CP-SAT: {error}")
+    return Choice("hybrid", workers, "search and CP-SAT side by side")

@@ -61,13 +61,6 @@ def sets_and_instances(ctx: click.Context, parameter: click.Parameter, incomplet
     return _beginning_with(incomplete, ((word, "") for word in set_words())) + instances(ctx, parameter, incomplete)
 
 
-def methods_of_solve(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The methods of `l2s solve`."""
-    from integrations.cli.methods import METHODS
-
-    return _beginning_with(incomplete, ((name, "") for name in METHODS))
-
-
 def names_of(kind: type[Spec], or_files: bool = False) -> Completer:
     """The names that plugins offer for one kind of thing."""
 

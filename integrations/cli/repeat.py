@@ -7,32 +7,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from integrations.cli.methods import METHODS
+from heuristics.configuration import COMMAND_LINE
 from integrations.cli.request import Request, given_options
+from integrations.cli.search_options import method_spec, takes
 
 if TYPE_CHECKING:
     from heuristics.result import Result
     from integrations.cli.inputs import Problem
 
-_CHOICES = {
-    "selector", "policy", "neighbourhood", "init", "population", "polisher", "gear", "forbid_undo", "scheduler",
-    "no_known_bounds", "cp_sat_parameter",
-}  # fmt: skip
+_CHOICES = COMMAND_LINE.keys() - {"workers", "seed", "log"}
 _LIMITS = {"max_steps", "target", "no_improvement"}
 
 
 def reproduce(ctx: click.Context, request: Request, problem: Problem, method: str, result: Result) -> str:
     """The same choices with a limit in steps, or with the same limits for a method that the clock decides about."""
-    words = ["l2s", "solve", problem.word, "--method", method, *_options(ctx, request, _CHOICES)]
+    words = ["l2s", "solve", problem.word, "--method", method, *_options(ctx, _CHOICES)]
     if problem.warm_start_file is not None:
         words += ["--warm-start", problem.warm_start_file]
-    if "workers" in METHODS[method].options and (result.workers > 1 or request.workers):
+    if takes(method, "workers") and (result.workers > 1 or "workers" in request.search):
         words += ["--workers", str(result.workers)]
-    words += ["--seed", str(request.seed)]
-    if not METHODS[method].repeatable:
+    words += ["--seed", str(result.seed)]
+    if not method_spec(method).repeatable:
         limit = [] if request.seconds is None else ["--time-limit", f"{request.seconds:g}"]
-        return f"run again: {shlex.join([*words, *_options(ctx, request, _LIMITS), *limit])}"
-    if "max_steps" in METHODS[method].options:
+        return f"run again: {shlex.join([*words, *_options(ctx, _LIMITS), *limit])}"
+    if takes(method, "max_steps"):
         words += ["--max-steps", str(result.steps)]
     # workers do not stop at the same step when it is the clock that stops them
     exact = result.workers == 1 or result.stopped_by == "steps"
@@ -41,15 +39,15 @@ def reproduce(ctx: click.Context, request: Request, problem: Problem, method: st
 
 def command_line(ctx: click.Context, request: Request) -> str:
     """The whole request as one command, with what a configuration file says spelt out."""
-    return shlex.join(["l2s", "solve", *request.instances, *_options(ctx, request)])
+    return shlex.join(["l2s", "solve", *request.instances, *_options(ctx)])
 
 
-def _options(ctx: click.Context, request: Request, wanted: set[str] | None = None) -> list[str]:
+def _options(ctx: click.Context, wanted: set[str] | None = None) -> list[str]:
     """The options that the user set, as words."""
     words: list[str] = []
     for option in given_options(ctx):
         if wanted is None or option.name in wanted:
-            value = getattr(request, option.name)
+            value = ctx.params[option.name]
             for each in value if isinstance(value, tuple) else (value,):
                 words += [option.spelling] if isinstance(each, bool) else [option.spelling, str(each)]
     return words

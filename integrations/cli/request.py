@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
+from heuristics.configuration import LIMITS, Configuration
 from integrations.cli.config import config_file
-from integrations.cli.methods import AUTOMATIC, methods_with
-from integrations.cli.parts import LEARNED
-from l2s_plugin import stop as stops
+from integrations.cli.search_options import AUTOMATIC, LEARNED, given_search, method_spec, methods_with, stop_of
+from l2s_plugin.stop import Stop
 
 DEFAULT_SECONDS = 10.0
-_FOREVER = 2**60  # more steps than anybody can wait for, and still a number of 64 bits
 
 
 @dataclass(frozen=True)
 class Request:
-    """The command line and the configuration file, option by option."""
+    """The command line and the configuration file: how to search (`search`, for `Configuration`), and what to write."""
 
     instances: tuple[str, ...]
     method: str | None
-    selector: str | None
-    policy: str | None
-    neighbourhood: str | None
-    init: str | None
+    search: dict[str, Any]
     warm_start: str | None
     time_limit: float | None
     max_steps: int | None
     target: int | None
     no_improvement: int | None
-    workers: int | None
-    population: int | None
-    polisher: str | None
-    gear: str | None
-    forbid_undo: bool | None
-    scheduler: str | None
-    no_known_bounds: bool
-    cp_sat_parameter: tuple[str, ...]
-    log: bool
-    seed: int
     output: str | None
     gantt: str | None
     gantt_by: str | None
@@ -51,16 +37,11 @@ class Request:
     as_json: bool
     quiet: bool
 
-    @property
-    def selector_and_policy(self) -> str | None:
-        """The selector as Python programs name it: `l2s:POLICY`."""
-        return self.selector if self.policy is None else f"{self.selector or LEARNED[0]}:{self.policy}"
-
-    @property
-    def parameters(self) -> dict[str, str] | None:
-        """CP-SAT's parameters by name; the values are still text."""
-        pairs = (word.partition("=") for word in self.cp_sat_parameter)
-        return {name.strip(): value.strip() for name, _, value in pairs} or None
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Request:
+        """From the parameters of the command."""
+        own = {field.name for field in fields(cls)} & options.keys()
+        return cls(search=given_search(options), **{name: options[name] for name in own})
 
     @property
     def seconds(self) -> float | None:
@@ -69,45 +50,40 @@ class Request:
             return DEFAULT_SECONDS
         return self.time_limit
 
-    def stop(self) -> stops.Stop:
-        """When the search ends: at the first of the limits."""
-        stop = stops.Stop() if self.seconds is None else stops.seconds(self.seconds)
-        counts = (
-            (stops.steps, self.max_steps),
-            (stops.target, self.target),
-            (stops.no_improvement, self.no_improvement),
-        )
-        for build, limit in counts:
-            if limit is not None:
-                stop |= build(min(limit, _FOREVER))
-        return stop
+    @property
+    def stop(self) -> Stop:
+        """When each search ends."""
+        return stop_of(self.seconds, self.max_steps, self.target, self.no_improvement)
+
+    def configuration(self, method: str, **changes: Any) -> Configuration:
+        """How to search, with the method chosen."""
+        stop = self.stop if not self.limits_of(method).isdisjoint(LIMITS) else None
+        return Configuration(method, **{"stop": stop, **self.search, **changes})
+
+    @staticmethod
+    def limits_of(method: str) -> frozenset[str]:
+        options = method_spec(method).options
+        return frozenset(LIMITS) if options is None else options
 
 
 def check_request(ctx: click.Context, request: Request) -> None:
     """Refuse options that would be ignored or contradict each other."""
-    methods = AUTOMATIC if request.method is None else (request.method,)
+    methods = AUTOMATIC if request.method is None else (request.method.partition(":")[0],)
     for option in given_options(ctx):
         known = methods_with(option.name)
         if known and not set(methods) & set(known):
             other = " or ".join(known)
             raise click.UsageError(f"{option} does not go with --method {methods[0]}, only with {other}", ctx)
-    if request.policy is not None and request.selector not in (None, *LEARNED):
+    if "policy" in request.search and request.search.get("selector") not in (None, *LEARNED):
         raise click.UsageError(
             f"--policy goes with the selectors {', '.join(LEARNED[:-1])} and {LEARNED[-1]} only", ctx
         )
-    for word in request.cp_sat_parameter:
-        if "=" not in word:
-            raise click.UsageError(f"--cp-sat-parameter takes NAME=VALUE, got {word!r}", ctx)
     if request.gantt_by and not request.gantt:
         raise click.UsageError("--gantt-by says how to draw what --gantt names; give that, too", ctx)
-    if request.warm_start and request.init:
+    if request.warm_start and "initial" in request.search:
         raise click.UsageError("--warm-start and --init both say where to begin; choose one", ctx)
     if [*request.instances, request.warm_start, config_file(ctx)].count("-") > 1:
         raise click.UsageError("only one of INSTANCE, --warm-start and --config can be read from standard input", ctx)
-    if "tabu" in methods and request.population == 1 and request.workers not in (None, 1):
-        raise click.UsageError("--population 1 is a single run and needs a single worker", ctx)
-    if request.polisher and request.population == 1:
-        raise click.UsageError("--population 1 is a single run, in which nothing is polished", ctx)
 
 
 class GivenOption(NamedTuple):

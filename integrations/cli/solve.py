@@ -4,64 +4,41 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from heuristics.configuration import run
 from integrations.cli import EXIT_INTERRUPTED
 from integrations.cli.choice import Choice, choose
-from integrations.cli.completion import files, folders, instances, names_of
+from integrations.cli.completion import files, folders, instances
 from integrations.cli.config import config_file, config_option
 from integrations.cli.delivery import Delivery, Patience
 from integrations.cli.inputs import Problem, load_problems
-from integrations.cli.methods import METHODS, Settings
 from integrations.cli.outputs import plan
-from integrations.cli.parts import MethodName, check_parts
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.repeat import command_line, reproduce
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
+from integrations.cli.search_options import AUTOMATIC, MethodName, check_parts, search_options
 from integrations.cli.terminal import echo
 from l2s_plugin import kernels
-from l2s_plugin.specs import DispatchingRuleSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
 
 if TYPE_CHECKING:
     from heuristics.result import Improvement, Result
-    from l2s_plugin.stop import Stop
 
 
 @click.command()
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=instances)
 @click.option(
     "--method",
-    type=MethodName(list(METHODS)),
-    help="tabu: a population of tabu searches; local-search: one trajectory; cp-sat: CP-SAT, also from --warm-start; "
-    "hybrid: tabu and CP-SAT side by side; dispatch: a dispatching rule alone. Without it, hybrid where there is time "
-    "for it, and tabu otherwise.",
-)
-@click.option(
-    "--selector",
+    type=MethodName(),
     metavar="NAME",
-    shell_complete=names_of(SelectorSpec),
-    help="Picks the moves; estimate (tabu), best-improvement (local-search).",
+    help="memetic: a population of tabu searches; tabu, local-search: one trajectory; cp-sat: CP-SAT, also from "
+    "--warm-start; hybrid: memetic and CP-SAT side by side; dispatch: a dispatching rule alone; or what `l2s plugins` "
+    "lists. Without it, hybrid where there is time for it, and memetic otherwise.",
 )
-@click.option(
-    "--policy",
-    metavar="NAME|FILE",
-    shell_complete=names_of(PolicySpec, or_files=True),
-    help="The policy that a learned selector follows; implies l2s.",
-)
-@click.option(
-    "--neighbourhood",
-    metavar="NAME",
-    shell_complete=names_of(NeighbourhoodSpec),
-    help="Lists the moves; n7 (tabu), n5 (local-search).",
-)
-@click.option(
-    "--init",
-    metavar="RULE",
-    shell_complete=names_of(DispatchingRuleSpec),
-    help="Dispatching rule of the first schedule; fdd/mwkr unless given.",
-)
+@search_options
 @click.option(
     "--warm-start",
     metavar="SCHEDULE.json",
@@ -79,34 +56,6 @@ if TYPE_CHECKING:
 @click.option(
     "--no-improvement", type=click.IntRange(0), metavar="N", help="End after N steps without a better schedule."
 )
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads; 1 (tabu), all cores (cp-sat, hybrid).")
-@click.option(
-    "--population", type=click.IntRange(1), metavar="N", help="Schedules to recombine (tabu); 1: a single run."
-)
-@click.option(
-    "--polisher",
-    metavar="NAME",
-    shell_complete=names_of(SelectorSpec),
-    help="Selector of every other trajectory of a complete population (tabu, hybrid), or none; l2s-fast unless given.",
-)
-@click.option("--gear", type=click.Choice(["compiled", "python"]), help="How steps are taken; the best available.")
-@click.option(
-    "--forbid-undo/--allow-undo",
-    default=None,
-    help="Whether the last move may be undone at once (local-search); as the selector likes it unless given.",
-)
-@click.option("--scheduler", metavar="ADDRESS", help="Search on the workers of this dask cluster (tabu).")
-@click.option(
-    "--cp-sat-parameter",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="One of CP-SAT's own parameters (cp-sat, hybrid), such as linearization_level=0; several times.",
-)
-@click.option("--log", is_flag=True, help="CP-SAT's own log on standard error (cp-sat, hybrid).")
-@click.option(
-    "--no-known-bounds", is_flag=True, help="Do not look up the literature's bounds of the classic benchmarks."
-)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Settles every choice.")
 @click.option("--output", metavar="SCHEDULE.json", shell_complete=files, help="Write the schedule; - prints it.")
 @click.option("--gantt", metavar="FILE.png|svg", shell_complete=files, help="Draw the schedule.")
 @click.option(
@@ -137,15 +86,14 @@ def solve(ctx: click.Context, **options: Any) -> None:
     SIGTERM), and the best schedule is verified, with code of its own, before it is shown or written. `l2s plugins`
     lists the selectors, neighbourhoods and rules.
     """
-    request = Request(**options)
+    request = Request.of(options)
     kernels.quiet |= request.quiet
     check_request(ctx, request)
-    stop = request.stop()
-    check_parts(request.selector_and_policy, request.neighbourhood, request.init, request.polisher)
+    check_parts(request.configuration(request.method or AUTOMATIC[0]))
     problems = load_problems(request.instances, request.warm_start)
     plans = plan(request, problems, inputs=[config_file(ctx)])
 
-    from heuristics.trajectory import SearchError  # with the kernels, which bad input should not have to wait for
+    from heuristics.monitor import SearchError  # with the kernels, which bad input should not have to wait for
 
     with (
         Patience() as patience,
@@ -155,7 +103,7 @@ def solve(ctx: click.Context, **options: Any) -> None:
             choice = choose(problem.instance, request)
             label = f"{number}/{len(problems)} {problem.instance.name}: " if len(problems) > 1 else ""
             try:
-                result = run(problem, request, choice, stop, patience, label)
+                result = search(problem, request, choice, patience, label)
                 patience.found = True
             except SearchError as error:
                 delivery.add(error.result)
@@ -170,37 +118,23 @@ def solve(ctx: click.Context, **options: Any) -> None:
         ctx.exit(EXIT_INTERRUPTED)
 
 
-def run(problem: Problem, request: Request, choice: Choice, stop: Stop, patience: Patience, label: str = "") -> Result:
+def search(problem: Problem, request: Request, choice: Choice, patience: Patience, label: str = "") -> Result:
     """Solve one instance with the method chosen."""
+    way = request.configuration(choice.method)
+    changes: dict[str, Any] = {"workers": choice.workers, "initial": problem.warm_start}
+    way = replace(way, **{name: value for name, value in changes.items() if value is not None})
     with ExitStack() as stack:
         display = None
-        if not request.quiet:
+        if not request.quiet and way.stop is not None:
             display = stack.enter_context(ProgressDisplay(sys.stderr, request.seconds, _title(choice), label))
-            stop |= display.looked
+            way = replace(way, stop=way.limits | display.looked)
 
         def improved(event: Improvement) -> None:
             patience.found = True
             if display is not None:
                 display.improved(event)
 
-        settings = Settings(
-            seed=request.seed,
-            stop=stop,
-            initial=problem.warm_start or request.init,
-            selector=request.selector_and_policy,
-            neighbourhood=request.neighbourhood,
-            workers=choice.workers,
-            population=request.population,
-            polisher=request.polisher,
-            gear=request.gear,
-            forbid_undo=request.forbid_undo,
-            scheduler=request.scheduler,
-            parameters=request.parameters,
-            log=request.log or None,
-            known_bounds=not request.no_known_bounds,
-            listener=improved,
-        )
-        return METHODS[choice.method].run(problem.instance, settings)
+        return run(problem.instance, way, improved)
 
 
 def _title(choice: Choice) -> str:

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from dataclasses import replace
+from typing import Any, Unpack
 
-import numpy as np
-
+from heuristics.configuration import Configuration, Options, run
+from heuristics.hosts.trajectories import tabu_defaults
 from heuristics.monitor import Listener, Monitor
-from heuristics.population import PATIENCE, Island, Member
+from heuristics.population.islands import Island, Member, exchange_bests
+from heuristics.population.memetic import begin, settle, shares_of, steps_per_round
 from heuristics.result import Result
-from heuristics.solver import begin, exchange, settle, shares_of, steps_per_round
-from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
 from integrations.cp_sat.assistant import Assistant
 from integrations.cp_sat.incumbent import Incumbent
-from integrations.cp_sat.options import (
-    Log,
-    WarmStart,
-    check_log,
-    check_parameters,
-    check_warm_start,
-    check_workers,
-)
-from l2s_plugin.errors import L2SError
+from integrations.cp_sat.options import WarmStart, check_log, check_parameters, check_warm_start, check_workers
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.stop import Condition, Stop, ending
+from l2s_plugin.stop import Condition, Stop
 
-METHOD = "hybrid"
 _ROUND = 0.15  # seconds between two meetings of search and CP-SAT
 _PAUSE = 0.02  # seconds to wait while CP-SAT has the only core
 _SLOW = 5_000_000  # operations x steps per second on a core; built-in rules in the compiled gear reach 20 times that
@@ -40,25 +30,14 @@ _MOST_STEPS = 10_000_000  # in a round; also where a step takes no time, because
 
 def hybrid(
     instance: Instance,
-    time_limit: float | None = None,
-    workers: int | None = None,
-    seed: int = 0,
+    stop: Stop | Condition | None = None,
     *,
     selector: Any = None,
-    policy: Any = None,
-    polisher: Any = "l2s-fast",
-    neighbourhood: Any = "n7",
+    neighbourhood: Any = None,
     warm_start: WarmStart = None,
-    initial: str = "fdd/mwkr",
-    stop: Stop | Condition | None = None,
-    population: int = 8,
-    patience: int = PATIENCE,
-    gear: str | None = None,
-    log: Log = None,
-    parameters: Mapping[str, Any] | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
-    known_bounds: bool = True,
+    **options: Unpack[Options],
 ) -> Result:
     """Search with a population of tabu searches and with CP-SAT, side by side.
 
@@ -66,36 +45,26 @@ def hybrid(
     optimal, for as long as that is promising, and lets windows of the incumbent be scheduled anew. Both tell each other
     better schedules; the run ends the moment the bound meets the makespan.
 
-    Parameters
-    ----------
-    instance, time_limit, workers, seed, warm_start, stop, log, parameters, listener, known_bounds
-        See `solve`. A limit in steps counts those of the search.
-    selector, polisher, neighbourhood, population, patience, gear
-        See `heuristics.solve`; any selector, learned or not, can be the search part.
-    policy
-        Name or file of a policy for a learned selector, `"l2s"` unless `selector` says otherwise.
-    initial
-        Dispatching rule of the first schedule, where `warm_start` gives none.
+    Options: those of `heuristics.solve` (any selector, learned or not, can be the search part), and CP-SAT's
+    `parameters` and `log`; see `heuristics.Configuration`. `warm_start`: a schedule, a result or a file to begin with.
     """
-    backend.load()
-    limits, seed, workers = ending(stop, time_limit), check_seed(seed), check_workers(workers)
-    line_log, options = check_log(log), check_parameters(parameters)
     given = check_warm_start(instance, warm_start)
-    if policy is not None:
-        if not isinstance(selector, str | None):
-            raise L2SError("policy= goes with the name of a learned selector; this selector is an object already")
-        selector = f"{selector or 'l2s'}:{policy}"
-    elif selector is None:
-        selector = "estimate"
-    first = given or initial
-    islands = settle(
-        instance, seed, workers, selector, neighbourhood, population, patience, registry, gear, polisher, limits
-    )
+    if given is not None:
+        options["initial"] = given
+    return run(instance, Configuration("hybrid", selector, neighbourhood, stop=stop, **options), listener, registry)
 
-    with Monitor(instance, limits, listener, registry, known_bounds) as monitor, ThreadPoolExecutor(workers) as pool:
-        begin(islands, monitor, first, seed, registry)
+
+def hybrid_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
+    """What `hybrid` names."""
+    backend.load()
+    way = tabu_defaults(replace(way, workers=check_workers(way.workers)))
+    workers = way.workers or 1
+    line_log, parameters = check_log(way.log), check_parameters(way.parameters)
+    islands = settle(way, monitor)
+    with monitor, ThreadPoolExecutor(workers) as pool:
+        begin(islands, way, monitor)
         incumbent = Incumbent(monitor)
-        assistant = Assistant(incumbent, workers, seed, options, line_log)
+        assistant = Assistant(incumbent, workers, way.seed, parameters, line_log)
         crews = Crews(islands, monitor, pool)
         with monitor.contained():
             with assistant:
@@ -104,9 +73,8 @@ def hybrid(
                     _meet(islands, incumbent, crews.steps)
             _meet(islands, incumbent, crews.steps)
         islands[0].rest()
-        parts = {"polisher": polisher, "initial": first}
-        best = _best(islands, incumbent)
-        return monitor.finish(METHOD, islands[0].search, best, seed, crews.steps, workers, **parts)
+        parts = {"polisher": way.polisher, "initial": way.initial}
+        return monitor.finish(_best(islands, incumbent), crews.steps, workers, islands[0].search, **parts)
 
 
 class Crews:
@@ -152,7 +120,7 @@ class Crews:
         if self.slow is not False:
             self._measure((self.steps - before) / count, max(time.perf_counter() - begin, 1e-6))
         if all(island.search.step % self._per_round == 0 for island in crew) or self.slow:
-            exchange(self._islands)
+            exchange_bests(self._islands)
 
     def _until(self, island: Island, share: int) -> int:
         """Where the round of an island ends that may take that many steps more."""
@@ -185,7 +153,7 @@ def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
     if known is None or best.makespan < known.makespan:
         incumbent.offer(Schedule.from_linear_order(incumbent.monitor.instance, best.order))
     elif known.makespan < best.makespan:
-        member = Member(known.makespan, known.linear_order.astype(np.uint32))
+        member = Member.of(known)
         for island in islands:
             island.insert(member)
             island.best = min(island.best, member, key=lambda m: m.makespan)

@@ -10,6 +10,7 @@ from typing import Any
 
 from heuristics.result import Result
 from integrations.cp_sat import backend
+from l2s_plugin.devices import available_cores
 from l2s_plugin.errors import L2SError, ScheduleError, unknown_name, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
@@ -28,11 +29,6 @@ _OURS = {
     "log_to_stdout": "ask for the log",
     "catch_sigint_signal": "signals end the run with its best schedule",
 }
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_workers(workers: int | None) -> int:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from heuristics.dispatching import dispatch
+from heuristics.configuration import FIRST_RULE, Configuration, run
+from heuristics.hosts.trajectories import first_schedule
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
-from heuristics.trajectory import check_seed
 from integrations.cp_sat import backend
 from integrations.cp_sat.attempt import Attempt, tuned
 from integrations.cp_sat.incumbent import Incumbent
@@ -22,13 +22,10 @@ from integrations.cp_sat.options import (
     check_warm_start,
     check_workers,
 )
-from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.registry import Registry
-from l2s_plugin.stop import Condition, Stop, ending
+from l2s_plugin.stop import Condition, Stop
 
-METHOD = "cp-sat"
-FALLBACK_RULE = "fdd/mwkr"
 _LOOK = 0.02  # seconds between two looks at the clock
 _LATER = 0.1  # seconds: it is our clock that ends a run
 _READING = (
@@ -80,23 +77,34 @@ def solve(
     known_bounds
         Whether to end at the literature's bound of a classic benchmark; CP-SAT itself is never told that bound.
     """
-    backend.load()
     check_instance(instance)
-    limits, seed, workers = ending(stop, time_limit), check_seed(seed), check_workers(workers)
-    if limits.steps is not None or limits.no_improvement is not None:
-        raise L2SError("CP-SAT takes no steps; limit its seconds")
-    line_log, options = check_log(log), check_parameters(parameters)
-    given = check_warm_start(instance, warm_start)
+    way = Configuration(
+        "cp-sat",
+        initial=check_warm_start(instance, warm_start),
+        stop=stop,
+        time_limit=time_limit,
+        seed=seed,
+        workers=workers,
+        parameters=parameters or {},
+        log=log or False,
+        known_bounds=known_bounds,
+    )
+    return run(instance, way, listener, registry)
 
-    with Monitor(instance, limits, listener, registry, known_bounds) as monitor:
+
+def cp_sat_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
+    """What `cp-sat` names; it begins with the schedule or the dispatching rule given, or with nothing."""
+    backend.load()
+    workers, log, parameters = check_workers(way.workers), check_log(way.log), check_parameters(way.parameters)
+    with monitor:
         incumbent = Incumbent(monitor)
-        fallback = given or dispatch(instance, FALLBACK_RULE, seed, registry=registry)
+        first = first_schedule(instance, way.initial or FIRST_RULE, way.seed, monitor.registry)
         with monitor.contained():
-            if given is not None:
-                incumbent.offer(given)
+            if way.initial is not None:
+                incumbent.offer(first)
             if not monitor.should_stop(0):
-                _run(incumbent, fallback.makespan, workers, seed, options, line_log)
-        return monitor.report(METHOD, incumbent.schedule or fallback, seed, workers=workers)
+                _run(incumbent, first.makespan, workers, way.seed, parameters, log)
+        return monitor.finish(incumbent.schedule or first, workers=workers, initial=way.initial)
 
 
 def _run(
@@ -114,8 +122,7 @@ def _run(
         model = JobShopModel(monitor.instance, horizon, monitor.proven, out_of_time=monitor.out_of_time)
         if incumbent.schedule is not None:
             model.hint(incumbent.schedule)
-        seconds = (monitor.stop.seconds or float("inf")) - monitor.seconds
-        if seconds < _READING * (monitor.seconds - begin):
+        if monitor.left < _READING * (monitor.seconds - begin):
             raise TimeoutError
     except TimeoutError:
         while not monitor.should_stop(0):
@@ -124,7 +131,7 @@ def _run(
     while not monitor.should_stop(0):  # CP-SAT may give up a moment before its time, which is not before ours
         attempt = Attempt(
             model.model,
-            (monitor.stop.seconds or float("inf")) - monitor.seconds + _LATER,
+            monitor.left + _LATER,
             workers,
             seed,
             options={**tuned(monitor.instance.n_operations), **parameters},

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from l2s_plugin.devices import check_device
+from l2s_plugin.devices import available_cores, check_device
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.evaluator import compiled
 from l2s_plugin.evaluator.batch import Batch, pack
@@ -113,7 +113,7 @@ class Evaluator:
     def evaluate_packed(self, batch: Batch) -> Evaluation:
         """Evaluate a batch that was packed before (`pack`), for callers who evaluate it more than once."""
         if self.engine == "compiled":
-            times = compiled.evaluate(batch, self.threads or compiled.default_threads())
+            times = compiled.evaluate(batch, self.threads or available_cores())
             return Evaluation(times.est, times.lst, batch.offset, times.makespan, times.feasible)
         from l2s_plugin.evaluator import message_passing
 

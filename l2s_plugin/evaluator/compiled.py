@@ -240,12 +240,6 @@ def _explain(batch: Batch, solution: int) -> ScheduleError:
     return ScheduleError(f"solution {solution}: position {position} of the order holds operation {operation}: {reason}")
 
 
-@cache
-def default_threads() -> int:
-    """As many as there are cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _evaluate_part(batch: Batch, times: Times, first: int, last: int) -> int:
     work = _workspace(_largest(batch))
     return int(_evaluate_arrays(tuple(batch), tuple(times), tuple(work), first, last))

@@ -7,7 +7,7 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import Result, dispatch, local_search, local_search_batch, tabu_search, tabu_search_batch
-from heuristics.trajectory import SearchError
+from heuristics.monitor import SearchError
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy import L2SSelector
@@ -57,7 +57,7 @@ def test_tabu_searches_run_in_step_too():
 
 @pytest.mark.parametrize("selector", ["best-improvement", "boltzmann"])
 def test_selectors_that_see_one_state_at_a_time_work_as_well(selector):
-    together = local_search_batch(members(), selector, "n6", stop=steps(200), seeds=2)
+    together = local_search_batch(members(), selector, "n6", stop=steps(200), seed=2)
     for instance, result in zip(members(), together, strict=True):
         assert trajectory(result) == trajectory(local_search(instance, selector, "n6", stop=steps(200), seed=2))
 
@@ -99,7 +99,7 @@ def test_every_member_stops_on_its_own():
 def test_the_start_can_be_given_for_all_or_for_each():
     instances = [l2s.load("ft06"), l2s.load("la01")]
     starts = [dispatch(instance, "spt") for instance in instances]
-    results = local_search_batch(instances, "random", stop=steps(0), initial=starts)
+    results = local_search_batch(instances, "random", stop=steps(0), initials=starts)
     assert [result.makespan for result in results] == [start.makespan for start in starts]
     results = local_search_batch(instances, "random", stop=steps(0), initial="spt")
     assert [result.makespan for result in results] == [start.makespan for start in starts]

@@ -11,8 +11,8 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import cooperate, dispatch, local_search, portfolio, solve, tabu_search
-from heuristics.batch import local_search_batch
 from heuristics.configuration import Configuration
+from heuristics.hosts.batch import local_search_batch
 from heuristics.monitor import SearchError
 from l2s_plugin.containment import CtrlC
 from l2s_plugin.errors import L2SError, PluginError

@@ -13,7 +13,7 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import ProcessPool, cooperate, dispatch, solve
-from heuristics.population import Member
+from heuristics.population.islands import Member
 from l2s_plugin.errors import L2SError
 from tests import tasks
 
@@ -36,7 +36,7 @@ def test_a_limit_in_steps_gives_the_same_schedule_on_any_executor(pool):
 
 def test_seeds_and_workers_matter(pool):
     stop, instance, choices = l2s.stop.steps(3000), l2s.load("ta41"), ((1, 2), (2, 2), (1, 3))
-    results = [cooperate(instance, stop, seed, workers=workers, executor=pool) for seed, workers in choices]
+    results = [cooperate(instance, stop, seed=seed, workers=workers, executor=pool) for seed, workers in choices]
     assert len({tuple(result.schedule.order) for result in results}) == 3
     assert [result.workers for result in results] == [2, 2, 3]
 
@@ -69,16 +69,16 @@ def test_every_population_learns_its_neighbours_best_schedule(monkeypatch):
     def record(task):
         rounds.append(task)
         best = min(task.members, key=lambda member: member.makespan)
-        if task.worker == 1 and task.seed[-1] == 1:
+        if task.worker == 1 and task.number == 1:
             best = Member(best.makespan - 1, best.order)
-        polished = Member(best.makespan - 1, best.order) if task.worker == 2 and task.seed[-1] == 4 else best
+        polished = Member(best.makespan - 1, best.order) if task.worker == 2 and task.number == 4 else best
         return (best, *task.members[1:]), polished, 100, {}, ""
 
-    monkeypatch.setattr("heuristics.cooperation.run_round", record)
+    monkeypatch.setattr("heuristics.workers.cooperation.run_round", record)
     with ThreadPoolExecutor(1) as executor:
         cooperate(instance, l2s.stop.no_improvement(900), workers=3, executor=executor)
     first = dispatch(instance, "fdd/mwkr").makespan
-    best_known = {(task.seed[-1], task.worker): min(m.makespan for m in task.members) for task in rounds}
+    best_known = {(task.number, task.worker): min(m.makespan for m in task.members) for task in rounds}
     assert [best_known[1, worker] for worker in range(3)] == [first] * 3
     assert [best_known[2, worker] for worker in range(3)] == [first - 1, first - 1, first]
     assert [best_known[3, worker] for worker in range(3)] == [first - 1] * 3
@@ -109,7 +109,7 @@ class LosesItsWorkers(Executor):
 
 
 def test_a_time_limit_holds_when_all_workers_are_gone(monkeypatch):
-    monkeypatch.setattr("heuristics.cooperation._LATENESS", 0.1)
+    monkeypatch.setattr("heuristics.workers.cooperation._LATENESS", 0.1)
     result = cooperate(l2s.load("la21"), l2s.stop.seconds(0.5), exchange=0.1, executor=LosesItsWorkers(4))
     result.schedule.verify()
     assert result.stopped_by == "seconds"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.dispatching import InsertionRule, NonDelayRule, _shop, _ties, dispatch
+from heuristics.hosts.dispatching import InsertionRule, NonDelayRule, _shop, _ties, dispatch
 from l2s_plugin.data import benchmark
 from l2s_plugin.errors import PluginError, UnknownNameError
 from l2s_plugin.hookspecs import hookimpl

@@ -14,7 +14,6 @@ from heuristics import (
     cooperate,
     dispatch,
     ensemble_search,
-    kernels,
     local_search,
     local_search_batch,
     portfolio,
@@ -22,10 +21,10 @@ from heuristics import (
     tabu_search,
     tabu_search_batch,
 )
-from heuristics.memory import Memory
-from heuristics.monitor import Monitor
-from heuristics.search import Search
-from heuristics.trajectory import SearchError
+from heuristics.loop import kernels
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
+from heuristics.monitor import Monitor, SearchError
 from l2s_plugin.errors import L2SError
 from l2s_plugin.kernels.state import HALT
 from l2s_plugin.stop import Stop
@@ -63,7 +62,7 @@ def test_a_step_is_given_up_when_the_run_is_over(selector, gear):
     search.start(dispatch(LA21).linear_order)
     search.run(until_step=10)
     order = search.state.position.copy()
-    with Monitor(LA21, Stop(seconds=0)) as monitor:
+    with Monitor(LA21, Configuration(stop=Stop(seconds=0))) as monitor:
         monitor.watch(search)
         assert search.state.progress[HALT]
         assert search.run(until_step=20) == kernels.HALTED
@@ -74,7 +73,7 @@ def test_a_step_is_given_up_when_the_run_is_over(selector, gear):
 def test_ctrl_c_and_failures_end_the_step_too():
     for end in (Monitor.interrupt, lambda monitor: monitor.fail(RuntimeError("no"))):
         search = Search(LA21, "n5", "estimate", Memory())
-        with Monitor(LA21, l2s.stop.steps(100)) as monitor:
+        with Monitor(LA21, Configuration(stop=l2s.stop.steps(100))) as monitor:
             monitor.watch(search)
             assert not search.state.progress[HALT]
             end(monitor)

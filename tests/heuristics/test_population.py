@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import l2s_plugin as l2s
 from heuristics import solve
-from heuristics.memory import Memory
+from heuristics.configuration import Configuration
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
 from heuristics.monitor import Monitor
-from heuristics.population import Island, Member, random_order, recombine
-from heuristics.search import Search
+from heuristics.population.islands import Island, Member, random_order, recombine
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.selectors import CompiledSelector
 from tests.strategies import instances, linear_orders
@@ -100,10 +101,11 @@ def polished(polisher, steps=4000):
     search = Watched(instance, "n5", "random", Memory(tenure=(2, 4), aspiration=True, wait=False), 3)
     rng = np.random.default_rng(3)
     first = random_order(instance, rng)
-    island = Island(search, 4, 100, rng, polisher=polisher)
+    way = Configuration(population=4, patience=100, polisher=polisher, stop=l2s.stop.steps(steps))
+    island = Island(search, way, rng)
     insert, entered = island.insert, []
     island.insert = lambda member: (entered.append((search.selector.name, member)), insert(member))  # type: ignore[method-assign]
-    with Monitor(instance, l2s.stop.steps(steps)) as monitor:
+    with Monitor(instance, way) as monitor:
         island.begin(first, monitor)
         island.evolve(monitor, steps, 1)
     return island, search, entered

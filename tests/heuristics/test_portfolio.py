@@ -13,8 +13,7 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import Configuration, ProcessPool, local_search, portfolio, tabu_search
-from heuristics.configuration import create_selector
-from heuristics.portfolio_search import Task, run_task
+from heuristics.workers.portfolio import Task, run_task, with_selectors
 from l2s_plugin.errors import L2SError
 from tests import tasks
 from tests.policies import write_random_policy
@@ -96,14 +95,13 @@ def test_an_error_is_one_line_and_the_rest_goes_on(pool):
     assert len(runs.results) == 2
 
 
-def test_a_method_may_be_a_name_a_function_or_a_target(pool):
-    methods = ["tabu", tabu_search, "heuristics.tabu:tabu_search"]
-    runs = portfolio("ft06", [Configuration(method) for method in methods], 3, pool, stop=STOP)
+def test_a_method_may_be_a_name_or_a_function(pool):
+    runs = portfolio("ft06", [Configuration("tabu"), "tabu", tasks.search], 3, pool, stop=STOP)
     assert len({tuple(run.result.schedule.order) for run in runs}) == 1
     assert len(runs.results) == 3
 
 
-@pytest.mark.parametrize("method", ["solve", "cp-sat", "hybrid"])
+@pytest.mark.parametrize("method", ["memetic", "cp-sat", "hybrid"])
 def test_methods_with_workers_get_one(method, pool):
     runs = portfolio("ft06", method, executor=pool, stop=l2s.stop.seconds(60)).wait()
     assert runs.best.makespan == 55  # the optimum, so that none of them needs its time
@@ -125,15 +123,15 @@ def test_a_configuration_has_a_stop_of_its_own_or_that_of_the_portfolio(pool):
     ("configuration", "message"),
     [
         ("taboo", "unknown method 'taboo'; did you mean tabu"),
-        ("no.such.module:search", "No module named 'no'"),
         (Configuration("tabu", selector="greedi"), "unknown selector 'greedi'"),
-        (Configuration("solve", options={"polisher": "l2s-fst"}), "unknown selector 'l2s-fst'"),
+        (Configuration("memetic", polisher="l2s-fst"), "unknown selector 'l2s-fst'"),
         (Configuration("tabu", neighbourhood="n55"), "unknown neighbourhood 'n55'"),
         (Configuration("tabu", initial="sptt"), "unknown dispatching rule 'sptt'; did you mean spt"),
         (Configuration("local-search", policy="l2s-fsat"), "unknown policy 'l2s-fsat'"),
-        (5, "a configuration is a method's name, a function or a Configuration, got 5"),
+        (5, "a method is a name or a function, got 5"),
         (Configuration("cp-sat", selector="greedy"), "method cp-sat has no use for selector"),
-        (Configuration("tabu", options={"tenor": 3}), "method tabu has no use for tenor"),
+        (Configuration("tabu", polisher=None), "method tabu has no use for polisher"),
+        (Configuration("cp-sat", stop=STOP), "method cp-sat takes no steps"),
         (Configuration("tabu", stop=l2s.stop.target(55)), "this stop may never come"),
     ],
 )
@@ -184,7 +182,7 @@ def test_nothing_to_do_is_refused(arguments):
 
 def test_tasks_and_results_are_small():
     instance = l2s.load("ta71")  # 2000 operations
-    task = Task(instance, Configuration("tabu", stop=l2s.stop.steps(1)), 1)
+    task = Task(instance, Configuration("tabu", stop=l2s.stop.steps(1), seed=1))
     arrays = instance.duration.nbytes
     assert len(pickle.dumps(task)) < 2 * arrays + 2000  # durations and machines
     assert len(pickle.dumps(run_task(task))) < 2 * arrays + 4000  # order and starts, not the instance again
@@ -192,8 +190,9 @@ def test_tasks_and_results_are_small():
 
 def test_a_network_is_loaded_once_per_process_and_again_when_its_file_changes(tmp_path):
     path = write_random_policy(tmp_path / "policy.safetensors")
-    first = create_selector(f"l2s:{path}")
-    assert create_selector(f"l2s:{path}") is first
+    way = Configuration("tabu", f"l2s:{path}")
+    first = with_selectors(way).selector
+    assert with_selectors(way).selector is first
     write_random_policy(path, seed=5)
     os.utime(path, ns=(1, 1))  # clocks of file systems are coarse
-    assert create_selector(f"l2s:{path}") is not first
+    assert with_selectors(way).selector is not first

@@ -18,7 +18,7 @@ from distributed.scheduler import KilledWorker
 
 import l2s_plugin as l2s
 from heuristics import Configuration, ProcessPool, portfolio, tabu_search
-from heuristics.processes import WorkerDied
+from heuristics.workers.processes import WorkerDied
 from l2s_plugin.errors import L2SError
 from tests import tasks
 
@@ -27,7 +27,7 @@ STOP = l2s.stop.steps(100)
 
 
 def dying(method, folder, **options):
-    return Configuration(method, options={"folder": str(folder), **options})
+    return Configuration(partial(method, folder=str(folder), **options))
 
 
 def test_a_worker_that_dies_loses_its_own_task_only(tmp_path):
@@ -83,7 +83,7 @@ def test_a_task_that_dask_has_given_up_is_not_begun_again():
 FORKED = """
 import multiprocessing, torch
 from concurrent.futures import ProcessPoolExecutor
-from heuristics.stream import stream
+from heuristics.workers.stream import stream
 from tests import tasks
 
 torch.set_num_threads(3)

@@ -10,7 +10,7 @@ import re
 import pytest
 
 import l2s_plugin as l2s
-from heuristics import Improvement, Result, solve, tabu_search
+from heuristics import Configuration, Improvement, Result, solve, tabu_search
 from heuristics.monitor import Monitor
 from l2s_plugin.stop import steps
 
@@ -84,7 +84,7 @@ def test_an_observer_that_raises_is_reported_and_the_run_goes_on():
 
 def test_the_steps_of_a_history_never_fall():
     """Two searches side by side: the second is behind the first when it finds something better."""
-    monitor = Monitor(l2s.load("ft06"), steps(100))
+    monitor = Monitor(l2s.load("ft06"), Configuration(stop=steps(100)))
     for step, makespan in ((0, 62), (18, 57), (14, 55)):
         monitor.record(step, makespan)
     assert [(step, makespan) for _, step, makespan in monitor.history] == [(0, 62), (18, 57), (18, 55)]

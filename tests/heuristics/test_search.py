@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import l2s_plugin as l2s
-from heuristics import Result, cooperate, dispatch, kernels, local_search, solve, tabu_search, tabu_search_batch
-from heuristics.trajectory import SearchError
+from heuristics import Result, cooperate, dispatch, local_search, solve, tabu_search, tabu_search_batch
+from heuristics.loop import kernels
+from heuristics.monitor import SearchError
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError, UnknownNameError
 from l2s_plugin.instance import Instance
 from l2s_plugin.stop import no_improvement, seconds, steps, target, when
@@ -91,9 +92,9 @@ def test_several_workers_take_exactly_the_steps_given(host, workers):
 
 def test_several_workers_give_the_same_schedule_in_both_gears(monkeypatch):
     """Also when schedules are exchanged on the way."""
-    monkeypatch.setattr("heuristics.solver.steps_per_exchange", lambda instance, stop: 150)
+    monkeypatch.setattr("heuristics.population.memetic.steps_per_exchange", lambda instance, stop: 150)
     monkeypatch.setattr(
-        "heuristics.solver.steps_per_round", lambda search, stop: 150 if search.gear == "compiled" else 7
+        "heuristics.population.memetic.steps_per_round", lambda search, stop: 150 if search.gear == "compiled" else 7
     )
     compiled, python = (
         solve(l2s.load("la21"), steps(2000), workers=2, polisher=None, patience=50, gear=gear)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import l2s_plugin as l2s
 from heuristics import tabu_search
 from integrations.bench import report
-from integrations.bench.cells import Cell, Configuration, run_cell
+from integrations.bench.cells import run_cell
 from integrations.bench.curves import anytime_curves
 from integrations.bench.plots import anytime
 from integrations.bench.sets import groups
@@ -48,7 +48,7 @@ def test_files_folders_and_patterns_are_groups(tmp_path):
 
 
 def test_the_table_says_what_single_runs_say():
-    result = run("ft", "la01", "--method", "tabu", "--population", "1", "--steps", "50,400", "--seeds", "2", "--json")
+    result = run("ft", "la01", "--method", "tabu", "--steps", "50,400", "--seeds", "2", "--json")
     assert result.exit_code == 0, result.output
     assert all(cell["bound_source"] != "literature" for cell in json.loads(result.stdout)["cells"])
     table = {(row["group"], row["budget"]): row for row in json.loads(result.stdout)["table"] if "budget" in row}
@@ -123,7 +123,7 @@ def test_another_version_of_the_package_is_run_again(tmp_path, monkeypatch):
 
 def test_a_run_cut_short_by_a_signal_is_not_kept(tmp_path, monkeypatch):
     def interrupted(cell):
-        return run_cell(cell) | ({"stopped_by": "interrupt"} if cell.seed == 2 else {})
+        return run_cell(cell) | ({"stopped_by": "interrupt"} if cell.way.seed == 2 else {})
 
     monkeypatch.setattr("integrations.bench.run.run_cell", interrupted)
     result = run("ft06", "--steps", "10", "--seeds", "3", "--output", str(tmp_path), "--json")
@@ -191,11 +191,11 @@ def test_a_report_may_lie_in_the_folder_of_the_results(tmp_path):
     assert "L2S, 500 steps" in (folder / "bench.html").read_text()
 
 
-@pytest.mark.parametrize("method", ["tabu", "cp-sat", "hybrid"])
+@pytest.mark.parametrize("method", ["memetic", "cp-sat", "hybrid"])
 def test_a_run_keeps_to_one_core(method):
     """Several run side by side, here or on a cluster."""
-    row = run_cell(Cell("ft06", "ft", Configuration(method), 1, None, 60.0))
-    assert (row["makespan"], row["workers"]) == (55, 1)
+    [cell] = json.loads(run("ft06", "--method", method, "--time-limit", "60", "--json").stdout)["cells"]
+    assert (cell["makespan"], cell["workers"]) == (55, 1)
 
 
 def test_several_processes_give_the_same_table():
@@ -213,7 +213,7 @@ def test_several_processes_give_the_same_table():
         (["ft06", "--steps", "5,x"], "--steps takes positive whole numbers"),
         (["ft06", "--steps", "5", "--time-limit", "1"], "exclude each other"),
         (["ft06", "--method", "taboo"], "unknown method 'taboo'; did you mean tabu"),
-        (["ft06", "--method", "dispatch", "--selector", "greedy"], "--selector means nothing to --method dispatch"),
+        (["ft06", "--method", "dispatch", "--selector", "greedy"], "method dispatch has no use for selector"),
         (["ft06", "--quick"], "--quick has its own sets"),
         (["--quick", "--neighbourhood", "n6"], "--quick has its own sets"),
         (["ft06", "--steps", "5", "--selector", "greedy", "--selector", "greedi"], "did you mean greedy"),

@@ -111,7 +111,7 @@ def test_exit_codes_of_commands_pass_through_and_ctrl_c_gives_130() -> None:
 
 def test_plugins_lists_the_built_in_parts() -> None:
     text = run("plugins").stdout
-    assert f"l2s-plugin:heuristics {__version__}\n  dispatching rule\n    fdd/mwkr" in text
+    assert f"l2s-plugin:heuristics {__version__}\n  method\n    memetic" in text
     listing = json.loads(run("plugins", "--json").stdout)
     assert {"l2s-plugin"} <= {plugin["distribution"] for plugin in listing["plugins"]}
 

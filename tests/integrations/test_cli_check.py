@@ -9,7 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from heuristics.dispatching import dispatch
+from heuristics.hosts.dispatching import dispatch
 from integrations.cli import l2s
 from l2s_plugin.data import benchmark
 

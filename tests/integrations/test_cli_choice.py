@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import l2s_plugin as l2s
-from integrations.cli.methods import AUTOMATIC, METHODS
+from heuristics import Configuration, run
 from integrations.cp_sat import backend
-from integrations.cp_sat.options import available_cores
+from l2s_plugin.devices import available_cores
 from l2s_plugin.errors import missing_extra
 from tests.integrations.command_line import progress, report, solve
 
@@ -17,15 +17,11 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
     """Method and workers of every run; the search itself is replaced by a dispatching rule."""
     seen: list[tuple[str, int | None]] = []
 
-    def replace(method: str) -> None:
-        def run(instance, settings):
-            seen.append((method, settings.workers))
-            return METHODS["dispatch"].run(instance, settings)
+    def only_note(instance, way, listener):
+        seen.append((way.method, way.workers))
+        return run(instance, Configuration("dispatch"))
 
-        monkeypatch.setitem(METHODS, method, METHODS[method]._replace(run=run))
-
-    for method in AUTOMATIC:
-        replace(method)
+    monkeypatch.setattr("integrations.cli.solve.run", only_note)
     return seen
 
 
@@ -44,21 +40,21 @@ def test_search_and_cp_sat_run_side_by_side_on_all_cores_unless_asked_otherwise(
         ["--time-limit", "0.5"],
         ["--selector", "greedy"],
         ["--neighbourhood", "n5"],
-        ["--population", "1"],
+        ["--population", "3"],
         ["--gear", "python"],
     ],
     ids=" ".join,
 )
 def test_a_limit_in_steps_a_short_time_or_a_part_by_name_means_the_search_alone_on_one_core(taken, options) -> None:
     solve("ft06", *options)
-    assert taken == [("tabu", None)]
+    assert taken == [("memetic", None)]
 
 
 def test_large_instances_get_the_search_alone_on_all_cores(taken, tmp_path) -> None:
     path = str(tmp_path / "large.txt")
     l2s.save(l2s.generate.uniform(101, 50, seed=1), path)
     solve(path)
-    assert taken == [("tabu", available_cores())]
+    assert taken == [("memetic", available_cores())]
 
 
 def test_without_ortools_the_search_runs_alone_and_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,13 +64,13 @@ def test_without_ortools_the_search_runs_alone_and_the_extra_is_named(monkeypatc
     monkeypatch.setattr(backend, "load", missing)
     result = solve("ft06", "--target", "60")
     assert result.exit_code == 0
-    assert "tabu, n7, estimate" in result.stdout
+    assert "memetic, n7, estimate" in result.stdout
     first = progress(result)[0]
-    assert first.startswith("method tabu (without CP-SAT: ortools is not installed; run: pip install ")
+    assert first.startswith("method memetic (without CP-SAT: ortools is not installed; run: pip install ")
 
 
 def test_the_choice_is_told_unless_it_was_the_users() -> None:
-    assert progress(solve("ft06"))[0] == "method hybrid (tabu search and CP-SAT side by side)"
+    assert progress(solve("ft06"))[0] == "method hybrid (search and CP-SAT side by side)"
     assert "method" not in solve("ft06", "--method", "tabu", "--max-steps", "9").stderr
     assert not progress(solve("ft06", "--quiet"))
 

@@ -44,6 +44,10 @@ def test_every_option_can_stand_in_a_file(config, monkeypatch: pytest.MonkeyPatc
         kind = next((text for kind, text in values.items() if isinstance(parameter.type, kind)), '"text"')
         if isinstance(parameter.type, click.Choice):
             kind = f'"{parameter.type.choices[0]}"'
+        elif isinstance(parameter.type, click.IntRange):
+            kind = str(parameter.type.min)
+        elif parameter.name == "method":
+            kind = '"tabu"'
         for word in (*parameter.opts, *parameter.secondary_opts):
             path = config(f"{word.lstrip('-').replace('-', '_')} = {kind}\n")
             with command.make_context("solve", ["ft06", "--config", path]) as ctx:
@@ -77,7 +81,7 @@ def test_a_flag_can_be_switched_off(config) -> None:
 def test_the_line_that_reproduces_a_run_needs_no_file(config) -> None:
     path = config('max-steps = 40\nselector = "greedy"\nneighbourhood = "n5"')
     summary = solve("la16", "--config", path).stdout
-    expected = "l2s solve la16 --method tabu --selector greedy --neighbourhood n5 --seed 0 --max-steps 40"
+    expected = "l2s solve la16 --method memetic --selector greedy --neighbourhood n5 --seed 0 --max-steps 40"
     assert f"reproduce: {expected}\n" in summary
 
 
@@ -95,13 +99,13 @@ def test_the_line_that_reproduces_a_run_needs_no_file(config) -> None:
         ("json = 1", "run.toml: json must be true or false, got 1"),
         ("selector = 5", "run.toml: selector must be text, got 5"),
         ('selector = ["greedy"]', "run.toml: selector must be text, got ['greedy']"),
-        ('method = "magic"', "run.toml: method: unknown method 'magic'; known: cp-sat, dispatch, hybrid"),
+        ('method = "magic"', "run.toml: method: unknown method 'magic'; known: cooperation, cp-sat, dispatch, hybrid"),
         ("instances = [1]", "run.toml: instances must be text or a list of texts, got 1"),
         ("max-steps = 1\nmax_steps = 2", "run.toml: max_steps says again what another key has said"),
         ('config = "other.toml"', "run.toml: unknown key 'config'"),
         ("[solve]\nseed = 1", "run.toml: unknown key 'solve'"),
         ("seed =", "run.toml: not TOML: Invalid value"),
-        ("forbid-undo = true", "run.toml) does not go with --method tabu, only with local-search"),
+        ("forbid-undo = true", "run.toml) does not go with --method memetic, only with local-search"),
     ],
 )
 def test_mistakes_are_one_line_that_names_file_and_key(text: str, message: str, config) -> None:

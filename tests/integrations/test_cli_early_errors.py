@@ -19,7 +19,7 @@ from integrations.cli import l2s
 try:
     l2s(sys.argv[1:])
 except SystemExit as end:
-    print(end.code, "heuristics.kernels" in sys.modules, "l2s_plugin.kernels.policy" in sys.modules)
+    print(end.code, "heuristics.loop.kernels" in sys.modules, "l2s_plugin.kernels.policy" in sys.modules)
 """
 
 
@@ -77,7 +77,11 @@ def test_rows_of_a_chart_that_nobody_draws_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("taboo", "did you mean tabu?"), ("cpsat", "did you mean cp-sat?"), ("x", "known: cp-sat, dispatch, hybrid, ")],
+    [
+        ("taboo", "did you mean tabu?"),
+        ("cpsat", "did you mean cp-sat?"),
+        ("x", "known: cooperation, cp-sat, "),
+    ],
 )
 def test_an_unknown_method_is_answered_with_those_close_to_it(name: str, hint: str, tmp_path: Path) -> None:
     assert_bad_input(solve("ft06", "--method", name), f"unknown method {name!r}; {hint}")

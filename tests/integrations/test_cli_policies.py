@@ -147,7 +147,7 @@ def test_an_installed_policy_is_swapped_in_by_name_from_the_command_line(install
     solved = installed(*options, "--selector", "l2s", "--output", str(output))
     assert solved.returncode == 0, solved.stderr
     report = json.loads(solved.stdout)
-    assert (report["method"], report["selector"], report["gear"]) == ("tabu", "l2s:example-random", "compiled")
+    assert (report["method"], report["selector"], report["gear"]) == ("memetic", "l2s:example-random", "compiled")
     assert report["steps"] == 20
     assert installed("check", "ft06", str(output)).returncode == 0
     again = json.loads(installed(*options).stdout)  # the selector goes without saying

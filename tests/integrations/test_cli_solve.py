@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import inspect
+import dataclasses
 import json
 import shutil
 import signal
@@ -15,18 +15,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from heuristics import dispatch, local_search, solve, tabu_search
+from heuristics import Configuration, dispatch, tabu_search
+from heuristics.configuration import COMMAND_LINE
+from heuristics.hosts.trajectories import local_defaults, tabu_defaults
 from integrations.cli import l2s
-from integrations.cli.methods import AUTOMATIC, METHODS
+from integrations.cli.search_options import takes
 from integrations.cli.solve import solve as command
 from l2s_plugin.bounds import lower_bound
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load, save
-from l2s_plugin.registry import Registry
+from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.specs import MethodSpec
 from tests.integrations.command_line import assert_bad_input, report
 from tests.integrations.command_line import solve as run
 
+METHODS = ("memetic", "tabu", "local-search", "cp-sat", "hybrid", "dispatch")
 FIELDS = {
     "instance", "makespan", "lower_bound", "bound_source", "upper_bound", "status", "steps", "seconds",
     "steps_per_second", "method", "selector", "neighbourhood", "gear", "seed", "history",
@@ -58,10 +62,9 @@ def checked(tmp_path: Path) -> Callable[..., Schedule]:
     [
         ["--max-steps", "50"],
         ["--max-steps", "50", "--workers", "2", "--population", "3"],
-        ["--max-steps", "50", "--population", "1"],
+        ["--max-steps", "50", "--method", "tabu"],
         ["--max-steps", "50", "--polisher", "none"],
-        ["--max-steps", "50", "--population", "1", "--workers", "1"],
-        ["--max-steps", "50", "--population", "1", "--gear", "python"],
+        ["--max-steps", "50", "--method", "tabu", "--gear", "python"],
         ["--time-limit", "0.1"],
         ["--method", "tabu", "--max-steps", "50", "--selector", "greedy", "--neighbourhood", "n5", "--init", "mwkr"],
         ["--method", "local-search", "--max-steps", "50"],
@@ -77,7 +80,7 @@ def test_every_schedule_written_passes_the_independent_check(options: list[str],
     assert schedule.makespan >= 666
 
 
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("method", METHODS)
 def test_no_known_bounds_leaves_the_literature_out_of_every_method(method: str) -> None:
     limits = () if method == "dispatch" else ("--time-limit", "0.1")
     known = report("ta21", "--method", method, *limits)
@@ -107,7 +110,7 @@ def test_the_report_of_a_search_has_the_promised_fields() -> None:
     assert set(data) >= FIELDS
     assert (data["instance"], data["method"], data["selector"], data["neighbourhood"]) == (
         "la16",
-        "tabu",
+        "memetic",
         "estimate",
         "n7",
     )
@@ -137,15 +140,15 @@ def test_options_reach_the_search() -> None:
         "n7",
         9,
     )
-    assert report("la16", "--population", "1", "--gear", "python", "--max-steps", "9")["gear"] == "python"
+    assert report("la16", "--method", "tabu", "--gear", "python", "--max-steps", "9")["gear"] == "python"
     assert report("la16", "--workers", "2", "--max-steps", "10")["workers"] == 2
-    data = report("la16", "--population", "1", "--no-improvement", "300")
+    data = report("la16", "--method", "tabu", "--no-improvement", "300")
     assert data["stopped_by"] == "no improvement"
     assert data["steps"] - data["history"][-1][1] == 300
     data = report("la16", "--target", "1000", "--max-steps", "100000")
     assert data["stopped_by"] == "target"
     assert data["makespan"] <= 1000
-    start = report("la16", "--init", "spt", "--population", "1", "--max-steps", "0")
+    start = report("la16", "--init", "spt", "--method", "tabu", "--max-steps", "0")
     assert start["makespan"] == dispatch(load("la16"), "spt").makespan
     assert report("ta41", "--time-limit", "0.05")["stopped_by"] == "seconds"
 
@@ -172,29 +175,30 @@ def test_forbidding_the_undo_is_left_to_the_selector_unless_asked_for() -> None:
 
 def test_the_defaults_in_the_help_are_those_of_the_code() -> None:
     text = " ".join(run("--help").stdout.split()).replace("- ", "-")
-    for host, method in ((tabu_search, "tabu"), (solve, "tabu"), (local_search, "local-search")):
-        parameters = inspect.signature(host).parameters
-        assert f"{parameters['selector'].default} ({method})" in text
-        assert f"{parameters['neighbourhood'].default} ({method})" in text
-        assert f"{parameters['initial'].default} unless given" in text
+    local, tabu = local_defaults(Configuration()), tabu_defaults(Configuration())
+    assert f"{tabu.selector}, or {local.selector} (local-search)" in text
+    assert f"{tabu.neighbourhood}, or {local.neighbourhood} (local-search)" in text
+    assert f"{tabu.initial} unless given" in text
+    assert f"{Configuration.polisher} unless given" in text
     assert "10 unless this or --max-steps is given" in text
 
 
 def test_every_option_of_a_method_exists() -> None:
-    known = {parameter.name for parameter in command.params}
-    for method in METHODS.values():
-        assert method.options <= known
+    fields = {field.name for field in dataclasses.fields(Configuration)}
+    known = {parameter.name for parameter in command.params} | fields
+    assert fields >= COMMAND_LINE.keys()
+    for spec in default_registry().specs(MethodSpec):
+        assert spec.options is None or spec.options <= known
 
 
 def test_without_a_limit_ten_seconds_are_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def fake(instance, settings):
-        seen.append((settings.stop.seconds, settings.stop.steps))
-        return tabu_search(instance, stop=settings.stop, initial="random")
+    def fake(instance, way, listener):
+        seen.append((way.stop.seconds, way.stop.steps))
+        return tabu_search(instance, stop=way.stop, initial="random")
 
-    for method in AUTOMATIC:
-        monkeypatch.setitem(METHODS, method, METHODS[method]._replace(run=fake))
+    monkeypatch.setattr("integrations.cli.solve.run", fake)
     for options in ([], ["--max-steps", "3"], ["--time-limit", "2"], ["--target", "9"], ["--no-improvement", "9"]):
         report("ft06", *options, "--target", "9999")
     assert seen == [(10, None), (None, 3), (2, None), (10, None), (10, None)]
@@ -204,7 +208,7 @@ def test_without_a_limit_ten_seconds_are_the_limit(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--population", "1"], ["--workers", "2"], ["--method", "local-search"]], ids=" ".join
+    "options", [[], ["--method", "tabu"], ["--workers", "2"], ["--method", "local-search"]], ids=" ".join
 )
 def test_the_same_seed_and_steps_give_the_same_file(options: list[str], tmp_path: Path) -> None:
     texts = []
@@ -219,7 +223,7 @@ def test_the_same_seed_and_steps_give_the_same_file(options: list[str], tmp_path
     "options",
     [
         ["--time-limit", "0.3", "--seed", "7"],
-        ["--time-limit", "0.2", "--population", "1", "--selector", "boltzmann:0.3"],
+        ["--time-limit", "0.2", "--method", "tabu", "--selector", "boltzmann:0.3"],
         ["--method", "local-search", "--selector", "greedy", "--allow-undo", "--max-steps", "70"],
         ["--method", "local-search", "--selector", "estimate", "--forbid-undo", "--max-steps", "70"],
         ["--method", "dispatch", "--init", "random", "--seed", "5"],
@@ -239,7 +243,7 @@ def test_the_line_in_the_summary_reproduces_the_schedule(options: list[str], tmp
 
 def test_several_workers_under_the_clock_promise_nothing_exact() -> None:
     summary = run("ta21", "--workers", "2", "--time-limit", "0.2").stdout
-    assert "\nreproduce, nearly: l2s solve ta21 --method tabu --workers 2 --seed 0 --max-steps " in summary
+    assert "\nreproduce, nearly: l2s solve ta21 --method memetic --workers 2 --seed 0 --max-steps " in summary
 
 
 # --- warm start
@@ -291,23 +295,23 @@ def test_a_wrong_warm_start_is_bad_input(tmp_path: Path) -> None:
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--gear", "fast"], "Invalid value for '--gear'"),
         (["--method", "magic"], "Invalid value for '--method'"),
-        (["--forbid-undo"], "--forbid-undo does not go with --method tabu, only with local-search"),
+        (["--forbid-undo"], "--forbid-undo does not go with --method memetic, only with local-search"),
         (
             ["--method", "local-search", "--population", "4"],
-            "--population does not go with --method local-search, only with tabu",
+            "--population does not go with --method local-search, only with memetic",
         ),
         (["--method", "local-search", "--workers", "2"], "--workers does not go with --method local-search"),
         (["--method", "dispatch", "--max-steps", "5"], "--max-steps does not go with --method dispatch"),
         (["--method", "dispatch", "--warm-start", "a.json"], "--warm-start does not go with --method dispatch"),
         (["--warm-start", "a.json", "--init", "spt"], "--warm-start and --init both say where to begin"),
-        (["--population", "1", "--workers", "2"], "--population 1 is a single run"),
+        (["--method", "tabu", "--workers", "2"], "--workers does not go with --method tabu"),
         (
-            ["--population", "1", "--polisher", "l2s-fast"],
-            "--population 1 is a single run, in which nothing is polished",
+            ["--method", "tabu", "--polisher", "l2s-fast"],
+            "--polisher does not go with --method tabu, only with memetic",
         ),
         (["--method", "local-search", "--polisher", "l2s-fast"], "--polisher does not go with --method local-search"),
-        (["--method", "tabu", "--polisher", "l2s-fats"], "unknown selector 'l2s-fats'"),
-        (["--method", "tabu", "--polisher", "l2s-fast:no-such-policy"], "no-such-policy"),
+        (["--method", "memetic", "--polisher", "l2s-fats"], "unknown selector 'l2s-fats'"),
+        (["--method", "memetic", "--polisher", "l2s-fast:no-such-policy"], "no-such-policy"),
         (["--output", "-", "--json"], "--output - and --json both want standard output"),
         (["--output", "-", "--history", "-"], "--output - and --history - both want standard output"),
         (["--output", "a.svg", "--gantt", "./a.svg"], "--output and --gantt name the same file"),
@@ -367,7 +371,7 @@ def test_the_schedule_or_the_history_alone_is_printed_on_request() -> None:
 
 
 def test_progress_goes_to_standard_error_unless_quiet() -> None:
-    for options in (["--population", "1"], [], ["--method", "local-search"]):
+    for options in (["--method", "tabu"], [], ["--method", "local-search"]):
         loud = run("la16", "--max-steps", "300", "--json", *options)
         last = json.loads(loud.stdout)
         assert f"makespan {last['makespan']}, bound 945" in loud.stderr.splitlines()[-1]
@@ -388,9 +392,9 @@ def test_a_schedule_is_called_optimal_when_it_meets_the_bound(tmp_path: Path) ->
 def test_a_bound_claimed_by_a_file_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = load("ft06").with_details(lower_bound=1000)
     monkeypatch.setattr("l2s_plugin.loader.load", lambda name: wrong)
-    for name, method in METHODS.items():
-        limit = ["--max-steps", "9"] if "max_steps" in method.options else []
-        assert report("ft06", "--method", name, *limit)["lower_bound"] == 55
+    for method in METHODS:
+        limit = ["--max-steps", "9"] if takes(method, "max_steps") else []
+        assert report("ft06", "--method", method, *limit)["lower_bound"] == 55
 
 
 # --- signals

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def notes(tmp_path):
 
 def test_a_worker_killed_in_mid_run_loses_its_own_task_only(executor, notes):
     assert executor.workers == 2
-    way = Configuration(tasks.dies_beside_another, options={"folder": str(notes), "signs": 1})
+    way = Configuration(partial(tasks.dies_beside_another, folder=str(notes), signs=1))
     runs = portfolio("ft06", way, range(6), executor, stop=STOP).wait()
     assert executor.workers == 1
     assert tasks.begun(notes) == {0: 2, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1}

@@ -244,7 +244,7 @@ def test_a_limit_among_the_parameters_ends_the_run_by_cp_sat():
 
 
 def test_cp_sat_alone_takes_no_steps():
-    with pytest.raises(L2SError, match="CP-SAT takes no steps"):
+    with pytest.raises(L2SError, match="cp-sat takes no steps"):
         cp_sat.solve(l2s.load("ft06"), stop=l2s.stop.steps(5))
 
 

@@ -36,7 +36,7 @@ class FirstMove:
 @settings(deadline=None, max_examples=12)
 @given(instance=instances(**TINY).filter(lambda instance: instance.n_operations <= 7))
 def test_the_optimum_of_every_tiny_instance_is_found_and_proven(workers, instance):
-    result = cp_sat.hybrid(instance, 60, workers)
+    result = cp_sat.hybrid(instance, time_limit=60, workers=workers)
     check(result)
     assert result.makespan == result.lower_bound == optimum(instance)
     assert (result.status, result.method, result.stopped_by) == ("OPTIMAL", "hybrid", "optimal")
@@ -45,7 +45,7 @@ def test_the_optimum_of_every_tiny_instance_is_found_and_proven(workers, instanc
 @pytest.mark.parametrize("workers", [1, 2])
 def test_cp_sat_proves_what_the_search_found(workers):
     instance = unknown("la19" if workers == 2 else "ft06")
-    result = cp_sat.hybrid(instance, 120, workers)
+    result = cp_sat.hybrid(instance, time_limit=120, workers=workers)
     check(result)
     assert (result.status, result.stopped_by) == ("OPTIMAL", "optimal")
     assert l2s.bounds.lower_bound(instance) < result.makespan
@@ -57,7 +57,7 @@ def test_cp_sat_proves_what_the_search_found(workers):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_cp_sat_proves_tiny_instances_before_the_search_has_gone_round_in_circles(workers):
     instance = Instance.from_jobs([[(0, 1), (2, 4), (1, 8)], [(2, 3), (0, 8), (1, 8)]])
-    result = cp_sat.hybrid(instance, 600, workers)
+    result = cp_sat.hybrid(instance, time_limit=600, workers=workers)
     assert l2s.bounds.lower_bound(instance) < result.makespan == optimum(instance)
     assert (result.status, result.bound_source) == ("OPTIMAL", "CP-SAT")
     if workers == 1:
@@ -66,7 +66,7 @@ def test_cp_sat_proves_tiny_instances_before_the_search_has_gone_round_in_circle
 
 @pytest.mark.parametrize("selector", ["boltzmann", FirstMove()])
 def test_any_selector_can_be_the_search_part(selector):
-    result = cp_sat.hybrid(unknown("ft06"), 60, 2, selector=selector, neighbourhood="n5")
+    result = cp_sat.hybrid(unknown("ft06"), time_limit=60, workers=2, selector=selector, neighbourhood="n5")
     check(result)
     assert result.makespan == 55
 
@@ -77,7 +77,9 @@ def test_what_cp_sat_finds_goes_to_the_search(monkeypatch):
     instance = unknown("ft10")
     first = dispatch(instance)
     stop = l2s.stop.target(first.makespan - 1)
-    result = cp_sat.hybrid(instance, 60, 1, selector=FirstMove(), neighbourhood=NoMoves(), warm_start=first, stop=stop)
+    result = cp_sat.hybrid(
+        instance, time_limit=60, workers=1, selector=FirstMove(), neighbourhood=NoMoves(), warm_start=first, stop=stop
+    )
     check(result, first.makespan - 1)
     assert result.stopped_by == "target"
 
@@ -104,13 +106,13 @@ def test_warm_starts_and_limits_in_steps():
 
 def test_large_instances_get_windows_only():
     instance = l2s.generate.taillard(200, 40, 1, 1)
-    result = cp_sat.hybrid(instance, 2, 1, selector=FirstMove(), neighbourhood="n5")
+    result = cp_sat.hybrid(instance, time_limit=2, workers=1, selector=FirstMove(), neighbourhood="n5")
     check(result, dispatch(instance).makespan)
 
 
 def test_a_policy_is_the_argument_of_a_learned_selector():
     with pytest.raises(L2SError, match="no-such-policy"):
-        cp_sat.hybrid(unknown("ft06"), 1, policy="no-such-policy", neighbourhood="n5")
+        cp_sat.hybrid(unknown("ft06"), time_limit=1, policy="no-such-policy", neighbourhood="n5")
 
 
 @pytest.mark.parametrize("broken", ["selector", "turn", "listener"])
@@ -127,7 +129,7 @@ def test_whatever_part_fails_the_error_carries_the_incumbent(broken, monkeypatch
     else:
         options["selector"] = type("Broken", (FirstMove,), {"select": fail})()
     with pytest.raises(SearchError, match=f"RuntimeError: broken {broken}") as error:
-        cp_sat.hybrid(instance, 30, 2, **options)
+        cp_sat.hybrid(instance, time_limit=30, workers=2, **options)
     result = error.value.result
     check(result, dispatch(instance).makespan)
     assert result.stopped_by == "error"
@@ -140,7 +142,7 @@ def test_windows_end_when_the_incumbent_meets_the_bound(workers, options, monkey
     """No window is built that would have to be shorter than the bound: CP-SAT would refuse the model."""
     monkeypatch.setattr(assistant, "_kinds", lambda n, slow: ("windows",))
     instance = unknown("la05")  # its one-machine bound is the optimum
-    result = cp_sat.hybrid(instance, 60, workers, **({"neighbourhood": "n5"} | options))
+    result = cp_sat.hybrid(instance, time_limit=60, workers=workers, **({"neighbourhood": "n5"} | options))
     check(result)
     assert (result.makespan, result.status, result.stopped_by) == (593, "OPTIMAL", "optimal")
 
@@ -171,7 +173,7 @@ def test_the_command_line_offers_both(method, tmp_path):
 def test_no_improvement_is_recorded_at_a_step_that_was_not_taken(options, monkeypatch):
     """CP-SAT takes one of two cores, so that the islands are uneven."""
     monkeypatch.setattr(assistant.Assistant, "cores", lambda self, slow: 1)
-    result = cp_sat.hybrid(unknown("ft10"), 600, 2, stop=l2s.stop.steps(400), **options)
+    result = cp_sat.hybrid(unknown("ft10"), time_limit=600, workers=2, stop=l2s.stop.steps(400), **options)
     check(result)
     steps = [step for _, step, _ in result.history]
     assert steps == sorted(steps)
@@ -193,7 +195,7 @@ def test_a_schedule_of_cp_sat_is_recorded_at_the_step_of_the_search(monkeypatch)
 
     monkeypatch.setattr(assistant.Assistant, "cores", first)
     stop = l2s.stop.no_improvement(300)
-    result = cp_sat.hybrid(instance, 600, 1, selector=FirstMove(), neighbourhood="n1", stop=stop)
+    result = cp_sat.hybrid(instance, time_limit=600, workers=1, selector=FirstMove(), neighbourhood="n1", stop=stop)
     late = next(step for _, step, makespan in result.history if makespan == best.makespan)
     assert late > 0
     assert result.steps >= late + 300
@@ -225,7 +227,7 @@ def test_where_no_proof_is_near_the_hybrid_is_the_search(workers):
     """Far from the bound and beyond 250 operations CP-SAT has no turn: same steps, same schedule."""
     instance, stop = l2s.load("ta41"), l2s.stop.steps(150_000)
     search = solve(instance, stop, seed=3, workers=workers)
-    result = cp_sat.hybrid(instance, 600, workers, seed=3, stop=stop)
+    result = cp_sat.hybrid(instance, time_limit=600, workers=workers, seed=3, stop=stop)
     assert result.schedule.order.tolist() == search.schedule.order.tolist()
     assert result.steps == search.steps
     if workers == 1:  # who comes first among threads is left to chance

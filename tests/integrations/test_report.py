@@ -19,7 +19,7 @@ from hypothesis import given, settings
 
 import l2s_plugin as l2s
 from heuristics import Result, tabu_search
-from heuristics.dispatching import dispatch
+from heuristics.hosts.dispatching import dispatch
 from integrations.report import check_report, save_report
 from integrations.report.charts import convergence, utilisation
 from integrations.report.gantt import details, gantt

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 import l2s_plugin as l2s
 from heuristics import Result, tabu_search
-from heuristics.dispatching import dispatch
+from heuristics.hosts.dispatching import dispatch
 from integrations.cli import l2s as command_line
 from integrations.report import save_bench_report, save_report
 from l2s_plugin.stop import steps

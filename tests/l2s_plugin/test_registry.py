@@ -18,6 +18,7 @@ from l2s_plugin.specs import (
     SPECS,
     DispatchingRuleSpec,
     InstanceFormatSpec,
+    MethodSpec,
     NeighbourhoodSpec,
     PolicySpec,
     RendererSpec,
@@ -64,6 +65,7 @@ def test_what_a_hook_offers_can_be_used_by_name(kind: type[Spec]) -> None:
 
 def test_every_offering_hook_has_its_own_spec() -> None:
     offering = {
+        "l2s_methods": MethodSpec,
         "l2s_selectors": SelectorSpec,
         "l2s_neighbourhoods": NeighbourhoodSpec,
         "l2s_dispatching_rules": DispatchingRuleSpec,

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import l2s_plugin as l2s
-from heuristics.dispatching import dispatch
-from heuristics.memory import Memory
-from heuristics.search import Search
-from heuristics.tabu import tabu_memory
+from heuristics.hosts.dispatching import dispatch
+from heuristics.hosts.trajectories import tabu_memory
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
 from heuristics.training.environment import DUMMY, HOSTS, Environment
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance

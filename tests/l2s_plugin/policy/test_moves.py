@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from policies import random_policy, random_weights, write_random_policy
 
 from heuristics import local_search, tabu_search
-from heuristics.memory import Memory
-from heuristics.search import Search
-from heuristics.trajectory import first_order
+from heuristics.hosts.trajectories import first_order
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.kernels.move_policy import (

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import l2s_plugin as l2s
 from heuristics import Result, dispatch, local_search, solve, tabu_search, tabu_search_batch
-from heuristics.memory import Memory
-from heuristics.search import Search
-from heuristics.trajectory import first_order
+from heuristics.hosts.trajectories import first_order
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
 from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.hookspecs import hookimpl
 from l2s_plugin.policy import L2SSelector

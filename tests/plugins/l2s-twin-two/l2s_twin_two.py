@@ -5,7 +5,7 @@ from l2s_plugin import DispatchingRuleSpec, hookimpl
 
 class Rule:
     def __call__(self, instance, seed):
-        from heuristics.dispatching import dispatch
+        from heuristics.hosts.dispatching import dispatch
 
         return dispatch(instance, "spt", seed)
 

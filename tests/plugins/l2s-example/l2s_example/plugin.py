@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from l2s_plugin import DispatchingRuleSpec, NeighbourhoodSpec, SelectorSpec, hookimpl
+from l2s_plugin import DispatchingRuleSpec, MethodSpec, NeighbourhoodSpec, SelectorSpec, hookimpl
 
 
 @hookimpl
 def l2s_dispatching_rules() -> list[DispatchingRuleSpec]:
     return [DispatchingRuleSpec("example-earliest", "l2s_example.rule:Earliest", "what can start first, first")]
+
+
+@hookimpl
+def l2s_methods() -> list[MethodSpec]:
+    return [MethodSpec("example-annealing", "l2s_example.host:anneal", "simulated annealing")]
 
 
 @hookimpl

@@ -19,8 +19,8 @@ from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from l2s_plugin.devices import available_cores
 from l2s_plugin.errors import whole_number
-from l2s_plugin.evaluator.compiled import default_threads
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -43,7 +43,7 @@ class ProcessPool(Executor):
     def __init__(self, processes: int | None = None) -> None:
         if processes is not None:
             whole_number("processes", processes, 1)
-        self._max_workers = processes or default_threads()  # the name other executors have for it
+        self._max_workers = processes or available_cores()  # the name other executors have for it
         self._calls: SimpleQueue[tuple[Future[Any], Call] | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []

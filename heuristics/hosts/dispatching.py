@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heuristics.configuration import FIRST_RULE, Configuration
 from l2s_plugin.containment import contained
 from l2s_plugin.errors import PluginError, ScheduleError
 from l2s_plugin.instance import Instance, check_instance
@@ -35,12 +36,14 @@ from l2s_plugin.specs import DispatchingRuleSpec
 from l2s_plugin.verification import verify
 
 if TYPE_CHECKING:
+    from heuristics.monitor import Monitor
+    from heuristics.result import Result
     from l2s_plugin.kernels.dispatch import Shop
 
 Priority = NDArray[np.float64]
 
 
-def dispatch(instance: Instance, rule: Any = "fdd/mwkr", seed: int = 0, registry: Registry | None = None) -> Schedule:
+def dispatch(instance: Instance, rule: Any = FIRST_RULE, seed: int = 0, registry: Registry | None = None) -> Schedule:
     """Build a schedule with a dispatching rule.
 
     Parameters
@@ -74,6 +77,14 @@ def dispatch(instance: Instance, rule: Any = "fdd/mwkr", seed: int = 0, registry
     except ScheduleError as error:
         raise PluginError(f"{who} returned a wrong schedule: {error}") from error
     return schedule
+
+
+def dispatch_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
+    """What `dispatch` names: one schedule of a rule, in the form in which searches report theirs."""
+    with monitor:
+        schedule = dispatch(instance, way.initial or FIRST_RULE, way.seed, monitor.registry)
+        monitor.record(0, schedule.makespan)
+        return monitor.finish(schedule, seconds=monitor.history[0][0], initial=way.initial or FIRST_RULE)
 
 
 def _describe(rule: Any, registry: Registry) -> str:

@@ -9,41 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
-from heuristics import kernels
-from heuristics.local import RECENT, local_memory
-from heuristics.memory import Memory
+from heuristics.configuration import Configuration, Options
+from heuristics.hosts.trajectories import first_order, local_defaults, local_memory, tabu_defaults, tabu_memory
+from heuristics.loop import kernels
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import PYTHON, Search, selector_for
 from heuristics.monitor import Monitor, Pace, SearchError
+from heuristics.population.memetic import FOREVER
 from heuristics.result import Result
-from heuristics.search import PYTHON, Search, selector_for
-from heuristics.tabu import tabu_memory
-from heuristics.trajectory import check_seed, first_order
 from l2s_plugin.containment import CtrlC
-from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.errors import L2SError, PluginError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.stop import Condition, Stop, ending
+from l2s_plugin.stop import Condition, Stop
 
 Initial = str | Schedule | Result
-_FOREVER = 2**62
 
 
 def local_search_batch(
     instances: Sequence[Instance],
     selector: Any,
-    neighbourhood: Any = "n5",
+    neighbourhood: Any = None,
     *,
     stop: Stop | Condition | None = None,
-    time_limit: float | None = None,
-    seeds: int | Sequence[int] = 0,
-    initial: Initial | Sequence[Initial] = "fdd/mwkr",
-    forbid_undo: bool | None = None,
-    recent: int = RECENT,
+    seeds: Sequence[int] | None = None,
+    initials: Sequence[Initial] | None = None,
     registry: Registry | None = None,
-    known_bounds: bool = True,
+    **options: Unpack[Options],
 ) -> list[Result]:
     """Run a local search on each of the instances, all in step; results come in the order of the instances.
 
@@ -55,39 +51,34 @@ def local_search_batch(
     ----------
     instances
         What to schedule, of any sizes; repeat one to follow several trajectories with different seeds.
-    stop, time_limit
+    stop
         Holds for each member; the clock is common to all.
-    seeds, initial
-        One for all members, or one for each.
-    selector, neighbourhood, forbid_undo, recent
+    seeds, initials
+        One for each member; `seed` and `initial` are for all of them.
+    selector, neighbourhood, options
         See `local_search`.
     """
-    selector = selector_for("local-search", selector, registry)
-    memories = [local_memory(selector, forbid_undo, recent)] * len(instances)
-    stop = ending(stop, time_limit)
-    return _follow(
-        "local-search", instances, selector, neighbourhood, memories, stop, seeds, initial, registry, known_bounds
-    )
+    way = local_defaults(Configuration("local-search", selector, neighbourhood, stop=stop, **options))
+    way = replace(way.checked(registry), selector=selector_for("local-search", way.selector, registry))
+    return _follow(instances, way, [local_memory(way, way.selector)] * len(instances), seeds, initials, registry)
 
 
 def tabu_search_batch(
     instances: Sequence[Instance],
     selector: Any,
-    neighbourhood: Any = "n7",
+    neighbourhood: Any = None,
     *,
     stop: Stop | Condition | None = None,
-    time_limit: float | None = None,
-    seeds: int | Sequence[int] = 0,
-    initial: Initial | Sequence[Initial] = "fdd/mwkr",
-    tenure: tuple[int, int] | None = None,
+    seeds: Sequence[int] | None = None,
+    initials: Sequence[Initial] | None = None,
     registry: Registry | None = None,
-    known_bounds: bool = True,
+    **options: Unpack[Options],
 ) -> list[Result]:
     """Run a `tabu_search` on each of the instances, all in step; see `local_search_batch`."""
-    selector = selector_for("tabu", selector, registry)
-    memories = [tabu_memory(instance, tenure) for instance in instances]
-    stop = ending(stop, time_limit)
-    return _follow("tabu", instances, selector, neighbourhood, memories, stop, seeds, initial, registry, known_bounds)
+    way = tabu_defaults(Configuration("tabu", selector, neighbourhood, stop=stop, **options))
+    way = replace(way.checked(registry), selector=selector_for("tabu", way.selector, registry))
+    memories = [tabu_memory(instance, way.tenure) for instance in instances]
+    return _follow(instances, way, memories, seeds, initials, registry)
 
 
 @dataclass
@@ -96,7 +87,6 @@ class _Member:
 
     search: Search
     monitor: Monitor
-    seed: int
     result: Result | None = None
 
     def note(self, reason: int | None) -> None:
@@ -106,51 +96,49 @@ class _Member:
             if reason in (kernels.ABSORBED, kernels.REFUSED):
                 self.monitor.stopped_by = "no moves"
 
-    def look(self, method: str) -> None:
+    def look(self) -> None:
         """Report new incumbents, and end the search when it is over."""
         self.monitor.note(self.search)
         with self.monitor.contained():
             self.monitor.should_stop(self.search.step)
         if self.monitor.stopped_by:
-            self.result = self.finish(method)
+            self.result = self.finish()
 
-    def result_now(self, method: str, error: SearchError) -> Result:
+    def result_now(self, error: SearchError) -> Result:
         """The result of a member of a batch that ended with that error."""
         if self.monitor.stopped_by == "error":
             return error.result
         self.monitor.stopped_by = self.monitor.stopped_by or "error"
-        return self.result or self.finish(method)
+        return self.result or self.finish()
 
-    def finish(self, method: str) -> Result:
+    def finish(self) -> Result:
         search = self.search
-        return self.monitor.finish(method, search, search.best_order, self.seed, search.step)
+        return self.monitor.finish(search.best_order, search.step, search=search)
 
 
 def _follow(
-    method: str,
     instances: Sequence[Instance],
-    selector: Any,
-    neighbourhood: Any,
+    way: Configuration,
     memories: Sequence[Memory],
-    stop: Stop,
-    seeds: int | Sequence[int],
-    initial: Initial | Sequence[Initial],
+    seeds: Sequence[int] | None,
+    initials: Sequence[Initial] | None,
     registry: Registry | None,
-    known_bounds: bool,
 ) -> list[Result]:
-    searches, chosen = [], [check_seed(seed) for seed in _spread("seeds", seeds, instances)]
-    starts = _spread("initial", initial, instances)
-    for instance, memory, seed, first in zip(instances, memories, chosen, starts, strict=True):
-        search = Search(instance, neighbourhood, selector, memory, seed, registry=registry)
-        search.start(first_order(instance, first, seed, registry))
-        searches.append(search)
-    # all clocks start when everything is ready
-    watched = [Monitor(instance, stop, registry=registry, known_bounds=known_bounds) for instance in instances]
-    members = [_Member(*parts) for parts in zip(searches, watched, chosen, strict=True)]
+    members = []
+    starts = _each("initials", initials, way.initial, instances)
+    numbers = _each("seeds", seeds, way.seed, instances)
+    for instance, memory, seed, first in zip(instances, memories, numbers, starts, strict=True):
+        own = replace(way, seed=whole_number("seed", seed), initial=first)
+        search = Search(instance, way.neighbourhood, way.selector, memory, own.seed, way.gear, registry)
+        search.start(first_order(instance, first, own.seed, registry))
+        members.append(_Member(search, Monitor(instance, own, registry=registry)))
     if not members:
         return []
+    for member in members:
+        member.monitor.start()  # all clocks when everything is ready
 
-    batched = members[0].search.gear == PYTHON and hasattr(selector, "score_batch")
+    stop = way.limits
+    batched = members[0].search.gear == PYTHON and hasattr(way.selector, "score_batch")
     take_turns = _together if batched else _one_by_one
     with members[0].monitor as lead:  # hears Ctrl-C for all
         for member in members:
@@ -162,25 +150,26 @@ def _follow(
             for member in live:
                 if interrupted:
                     member.monitor.stopped_by = "interrupt"
-                member.look(method)
+                member.look()
             live = [member for member in live if member.result is None]
             if not live:
                 break
             try:
-                take_turns(live, selector, stop, pace.next(), method)
+                take_turns(live, stop, pace.next())
             except SearchError as error:
-                error.results = [member.result_now(method, error) for member in members]
+                error.results = [member.result_now(error) for member in members]
                 raise
     return [member.result for member in members if member.result is not None]
 
 
-def _together(live: list[_Member], selector: Any, stop: Stop, chunk: int, method: str) -> None:
+def _together(live: list[_Member], stop: Stop, chunk: int) -> None:
     """One step of every member, with one call of the selector."""
     limit, patience = _limits(stop)
+    selector = live[0].search.selector
     asking, moves = [], []
     for member in live:
         search = member.search
-        with _failing(member, method):
+        with _failing(member):
             reason = search.list_candidates(limit, member.monitor.target, patience)
             if reason is None and search.has_admissible:
                 asking.append(member)
@@ -189,7 +178,7 @@ def _together(live: list[_Member], selector: Any, stop: Stop, chunk: int, method
                 member.note(search.advance(-1) if reason is None else reason)
     if not asking:
         return
-    with _failing(asking[0], method):
+    with _failing(asking[0]):
         try:
             scores = list(selector.score_batch([member.search.view for member in asking], moves))
         except CtrlC:
@@ -199,21 +188,21 @@ def _together(live: list[_Member], selector: Any, stop: Stop, chunk: int, method
         if len(scores) != len(asking):
             raise PluginError(f"selector gave scores of {len(scores)} states, not of {len(asking)}")
     for member, row in zip(asking, scores, strict=True):
-        with _failing(member, method):
+        with _failing(member):
             member.note(member.search.advance(member.search.pick(row)))
 
 
-def _one_by_one(live: list[_Member], selector: Any, stop: Stop, chunk: int, method: str) -> None:
+def _one_by_one(live: list[_Member], stop: Stop, chunk: int) -> None:
     """Some steps of every member, for selectors that see one state at a time."""
     limit, patience = _limits(stop)
     for member in live:
         search = member.search
-        with _failing(member, method):
+        with _failing(member):
             member.note(search.run(min(search.step + chunk, limit), member.monitor.target, patience))
 
 
 @contextmanager
-def _failing(member: _Member, method: str) -> Iterator[None]:
+def _failing(member: _Member) -> Iterator[None]:
     """Turn the failure of a part into a `SearchError` that brings the member's best schedule along."""
     try:
         yield
@@ -222,19 +211,20 @@ def _failing(member: _Member, method: str) -> Iterator[None]:
     except BaseException as error:
         member.monitor.fail(error)
         member.monitor.note(member.search)
-        member.finish(method)  # raises it
+        member.finish()  # raises it
 
 
 def _limits(stop: Stop) -> tuple[int, int]:
-    limit = _FOREVER if stop.steps is None else stop.steps
-    patience = _FOREVER if stop.no_improvement is None else stop.no_improvement
+    limit = FOREVER if stop.steps is None else stop.steps
+    patience = FOREVER if stop.no_improvement is None else stop.no_improvement
     return limit, patience
 
 
-def _spread(what: str, value: Any, instances: Sequence[Instance]) -> Sequence[Any]:
+def _each(what: str, given: Sequence[Any] | None, common: Any, instances: Sequence[Instance]) -> Sequence[Any]:
     """One value per instance."""
-    if isinstance(value, str | Schedule | Result) or not isinstance(value, Sequence):
-        return [value] * len(instances)
-    if len(value) != len(instances):
-        raise L2SError(f"{what}: {len(value)} given for {len(instances)} instances")
-    return value
+    if given is None:
+        return [common] * len(instances)
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(instances):
+        count = len(given) if isinstance(given, Sequence) and not isinstance(given, str) else repr(given)
+        raise L2SError(f"{what}: {count} given for {len(instances)} instances")
+    return given

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heuristics import kernels
-from heuristics.kernels import BEST, EVENTS, RESTARTED, STORED, Record, Rules
+from heuristics.loop import kernels
+from heuristics.loop.kernels import BEST, EVENTS, RESTARTED, STORED, Record, Rules
 from l2s_plugin.kernels.moves import NO_LIMIT
 from l2s_plugin.kernels.state import LONG_AGO, State
 from l2s_plugin.selectors import CompiledSelector

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heuristics.monitor import interrupt_threads
-from heuristics.processes import ProcessPool, keep_to_one_thread
+from heuristics.workers.processes import ProcessPool, keep_to_one_thread
 from l2s_plugin.containment import CtrlC, ctrl_c_told_apart, describe
 from l2s_plugin.errors import L2SError, whole_number
 

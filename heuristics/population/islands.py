@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics import kernels
+from heuristics.configuration import Configuration
+from heuristics.loop import kernels
+from heuristics.loop.search import Search, Selection
 from heuristics.monitor import Monitor, Pace
-from heuristics.search import Search, Selection
 from l2s_plugin.instance import Instance
+from l2s_plugin.schedule import Schedule
 
 Order = NDArray[np.uint32]
 
 POLISH_EVERY = 2  # of the trajectories, once the population is complete
-PATIENCE = 12_500  # steps without improvement before a trajectory is given up (Peng, Lü & Cheng 2015)
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,10 @@ class Member:
 
     makespan: int
     order: Order
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Member:
+        return cls(schedule.makespan, schedule.linear_order.astype(np.uint32))
 
 
 _NONE = Member(2**62, np.zeros(0, np.uint32))
@@ -51,6 +55,19 @@ def recombine(a: Order, b: Order, rng: np.random.Generator) -> Order:
     return np.concatenate((a[:cut], b[~begun[b]]))
 
 
+def ring(bests: Sequence[Member]) -> Iterator[tuple[int, Member]]:
+    """What populations learn from each other: each its neighbour's best schedule, if that is better than its own."""
+    for k, neighbour in enumerate([*bests[1:], *bests[:1]]):
+        if neighbour.makespan < bests[k].makespan:
+            yield k, neighbour
+
+
+def exchange_bests(islands: list[Island]) -> None:
+    """Every island learns its neighbour's best schedule."""
+    for k, neighbour in ring([island.best for island in islands]):
+        islands[k].insert(Member.of(Schedule.from_linear_order(islands[k].search.instance, neighbour.order)))
+
+
 class Island:
     """One population and the search that improves its members; one thread works on it at a time.
 
@@ -64,21 +81,17 @@ class Island:
     def __init__(
         self,
         search: Search,
-        size: int,
-        patience: int,
+        way: Configuration,
         rng: np.random.Generator,
         members: Sequence[Member] = (),
-        polisher: Any = None,
-        gear: str | None = None,
     ) -> None:
         self.search = search
         self.members: list[Member] = []
         self.best = min(members, key=lambda member: member.makespan, default=_NONE)
-        self._size = size
-        self._patience = patience
+        self._way = way
         self._rng = rng
-        self._unborn = max(size - 1 - len(members), 0)
-        self._usual, self._polisher, self._gear = search.selection, polisher, gear
+        self._unborn = max(way.population - 1 - len(members), 0)
+        self._usual = search.selection
         self._prepared: Selection | None = None
         self._polishing = False
         self._trajectories = 0
@@ -101,7 +114,7 @@ class Island:
     def prepare_polisher(self) -> Selection:
         """The polisher, ready for the search; compiled the first time."""
         if self._prepared is None:
-            self._prepared = self.search.prepare(self._polisher, self._gear)
+            self._prepared = self.search.prepare(self._way.polisher, self._way.gear)
         return self._prepared
 
     def rest(self) -> None:
@@ -111,7 +124,7 @@ class Island:
     @property
     def barren(self) -> bool:
         """Whether start after start offered not a single move."""
-        return self._fruitless > self._size
+        return self._fruitless > self._way.population
 
     def evolve(self, monitor: Monitor, until_step: int, workers: int, others: Sequence[Island] = ()) -> None:
         """Search until the step counter reaches `until_step`, the bound is met, or time is up.
@@ -123,7 +136,7 @@ class Island:
             until = min(until_step, self.search.step + pace.next())
             reason = kernels.BUDGET
             with monitor.contained():
-                reason = self.search.run(until, monitor.target, self._patience)
+                reason = self.search.run(until, monitor.target, self._way.patience)
             self._note(monitor, workers, sum(other.search.step for other in others))
             if reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED):
                 with monitor.contained():  # the polisher may fail
@@ -139,9 +152,9 @@ class Island:
         self.harvest()
         if self._unborn == 0 and self._has_converged():
             self.members = [min(self.members, key=lambda member: member.makespan)]
-            self._unborn = self._size - 1
+            self._unborn = self._way.population - 1
         complete = self._unborn == 0 and len(self.members) >= 2
-        self._polishing = complete and self._polisher is not None and self._trajectories % POLISH_EVERY == 0
+        self._polishing = complete and self._way.polisher is not None and self._trajectories % POLISH_EVERY == 0
         self.search.switch(self.prepare_polisher() if self._polishing else self._usual)
         if not complete:
             self._unborn = max(self._unborn - 1, 0)
@@ -167,10 +180,10 @@ class Island:
         if any(m.makespan == member.makespan and np.array_equal(m.order, member.order) for m in self.members):
             return
         self.members.append(member)
-        if len(self.members) > self._size:
+        if len(self.members) > self._way.population:
             worst = max(range(len(self.members)), key=lambda i: (self.members[i].makespan, -i))
             del self.members[worst]
 
     def _has_converged(self) -> bool:
         makespans = {member.makespan for member in self.members}
-        return len(self.members) == self._size and len(makespans) == 1
+        return len(self.members) == self._way.population and len(makespans) == 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heuristics.local import local_search
+from heuristics.hosts.trajectories import local_search
 from heuristics.result import Result
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics import kernels
-from heuristics.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, Rules
-from heuristics.memory import Memory, begin_record, move_capacity, new_record, rules_for
+from heuristics.loop import kernels
+from heuristics.loop.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, Rules
+from heuristics.loop.memory import Memory, begin_record, move_capacity, new_record, rules_for
 from l2s_plugin.containment import CtrlC, contained, ctrl_c_told_apart
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance, check_instance
@@ -149,7 +149,7 @@ class Search:
         return events
 
     def run(self, until_step: int, target: int = -1, patience: int | None = None) -> int:
-        """Take steps until one of the limits; returns one of the reasons of `heuristics.kernels`."""
+        """Take steps until one of the limits; returns one of the reasons of `heuristics.loop.kernels`."""
         patience = _FOREVER if patience is None else patience
         if self.gear == PYTHON:
             with ctrl_c_told_apart():

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from heuristics.configuration import Configuration, Method, checked, create_selector, find_method
+from heuristics.configuration import Configuration, Method, run
 from heuristics.monitor import SearchError
 from heuristics.result import Result
-from heuristics.stream import TRIES, Executors, Outcome, stream
-from heuristics.trajectory import check_seed
-from l2s_plugin.errors import L2SError, unknown_name
+from heuristics.workers.stream import TRIES, Executors, Outcome, stream
+from l2s_plugin.errors import L2SError, unknown_name, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
+from l2s_plugin.registry import default_registry
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.specs import SelectorSpec
 from l2s_plugin.stop import Stop, ending
 
 
@@ -27,10 +28,9 @@ class Task:
 
     instance: Instance
     configuration: Configuration
-    seed: int
 
     def __str__(self) -> str:
-        return f"{self.instance.name}, {self.configuration}, seed {self.seed}"
+        return f"{self.instance.name}, {self.configuration}, seed {self.configuration.seed}"
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,14 @@ class Run:
 
     instance: Instance
     configuration: Configuration
-    seed: int
     result: Result | None
     error: str | None = None
     details: str = ""
     tries: int = 1
+
+    @property
+    def seed(self) -> int:
+        return self.configuration.seed
 
 
 class Portfolio:
@@ -119,7 +122,7 @@ class Portfolio:
 
 def portfolio(
     instances: Instance | str | Iterable[Instance | str],
-    configurations: Configuration | Method | Iterable[Configuration | Method],
+    configurations: Configuration | str | Method | Iterable[Configuration | str | Method],
     seeds: int | Iterable[int] = 0,
     executor: Executors = None,
     *,
@@ -131,7 +134,7 @@ def portfolio(
 
     The searches begin with the first step of the iteration:
 
-    >>> for run in portfolio("ta41", ["solve", "hybrid"], seeds=range(4), stop=l2s.stop.seconds(30)):  # doctest: +SKIP
+    >>> for run in portfolio("ta41", ["memetic", "hybrid"], seeds=range(4), time_limit=30):  # doctest: +SKIP
     ...     print(run.configuration, run.result.makespan)
 
     Parameters
@@ -152,9 +155,9 @@ def portfolio(
     """
     chosen = [_instance(each) for each in _several(instances)]
     common = stop if time_limit is None else ending(stop, time_limit)
-    ways = [checked(each, common) for each in _several(configurations)]
-    numbers = [check_seed(seed) for seed in _several(seeds)]
-    tasks = [Task(instance, way, seed) for instance in chosen for way in ways for seed in numbers]
+    ways = [_checked(each, common) for each in _several(configurations)]
+    numbers = [whole_number("seed", seed) for seed in _several(seeds)]
+    tasks = [Task(instance, replace(way, seed=seed)) for instance in chosen for way in ways for seed in numbers]
     if not tasks:
         raise L2SError("a portfolio needs at least one instance, one configuration and one seed")
     return Portfolio(tasks, stream(run_task, tasks, executor, tries=tries))
@@ -172,17 +175,20 @@ def _instance(given: Any) -> Instance:
     return load(given)
 
 
+def _checked(given: Configuration | str | Method, stop: Stop | None) -> Configuration:
+    """A configuration for one core, with a stop; what a worker would refuse is refused here, before anything starts."""
+    way = given if isinstance(given, Configuration) else Configuration(given)
+    spec = way.spec()
+    if spec is None or spec.options is None or "workers" in spec.options:
+        way = way.filled(workers=1)
+    return way.filled(stop=stop).checked()
+
+
 def run_task(task: Task) -> dict[str, Any]:
     """Search, in a worker; the result as plain data, without the instance, which is known where the task came from."""
-    method = find_method(task.configuration.method)
-    arguments = task.configuration.arguments()
-    if isinstance(arguments.get("selector"), str):
-        arguments["selector"] = create_selector(arguments["selector"])
-    if "workers" in inspect.signature(method).parameters:
-        arguments.setdefault("workers", 1)
     error = None
     try:
-        result = method(task.instance, stop=task.configuration.stop, seed=task.seed, **arguments)
+        result = run(task.instance, with_selectors(task.configuration))
     except SearchError as failure:
         result, error = failure.result, f"{task}: {failure}"
     except L2SError as failure:
@@ -198,5 +204,24 @@ def _run_of(outcome: Outcome) -> Run:
         values = dict(outcome.value)
         error = values.pop("error")
         result = Result(**values | {"schedule": Schedule(task.instance, *values["schedule"])})
-    identity = (task.instance, task.configuration, task.seed)
-    return Run(*identity, result, error, outcome.details, outcome.tries)
+    return Run(task.instance, task.configuration, result, error, outcome.details, outcome.tries)
+
+
+def with_selectors(way: Configuration) -> Configuration:
+    """In a worker: with learned selectors in place of their names; the network is kept for the next tasks."""
+    spec = way.spec()
+    parts = [part for part in ("selector", "polisher") if spec is None or spec.options is None or part in spec.options]
+    names = {part: getattr(way, part) for part in parts}
+    return replace(way, **{part: _selector(name) for part, name in names.items() if isinstance(name, str)})
+
+
+def _selector(name: str) -> Any:
+    file = Path(name.partition(":")[2])
+    return _learned(name, file.stat().st_mtime_ns if file.is_file() else 0) or name
+
+
+@cache
+def _learned(name: str, version: int) -> Any:
+    """A learned selector, or None: others may keep something of a search, and are made anew for each."""
+    selector = default_registry().create(SelectorSpec, name)
+    return selector if hasattr(selector, "policy") else None

@@ -1,0 +1,1 @@
+"""What searches with one schedule at a time: dispatching rules, local search, tabu search."""

@@ -1,0 +1,1 @@
+"""What searches with many schedules: islands that tabu search improves and recombination feeds."""

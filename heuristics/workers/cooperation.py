@@ -1,0 +1,225 @@
+"""Several searches on one instance, in processes or on machines of their own, that exchange their best schedules."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from typing import Any, Unpack
+
+import numpy as np
+
+from heuristics.configuration import Configuration, Options, run
+from heuristics.hosts.trajectories import first_schedule, tabu_defaults, tabu_memory
+from heuristics.loop.search import Search
+from heuristics.monitor import Listener, Monitor, SearchError
+from heuristics.population.islands import Island, Member, Order, random_order, recombine, ring
+from heuristics.population.memetic import FOREVER, shares_of
+from heuristics.result import Result
+from heuristics.workers.portfolio import with_selectors
+from heuristics.workers.processes import ProcessPool
+from heuristics.workers.stream import stream
+from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.instance import Instance
+from l2s_plugin.registry import Registry
+from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Condition, Stop
+
+METHOD = "cooperation"
+_ROUND = 150_000_000  # operations x steps of a round whose length is in steps: about a second
+_LATENESS = 10.0  # seconds beyond the limit after which rounds that are still missing are given up
+
+
+def cooperate(
+    instance: Instance,
+    stop: Stop | Condition | None = None,
+    *,
+    executor: Executor | None = None,
+    selector: Any = None,
+    neighbourhood: Any = None,
+    listener: Listener | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """Search with several populations that exchange their best schedules.
+
+    The algorithm is that of `solve`, whose threads share one process; here every population is a task for an executor,
+    so that they can be on many machines, and selectors written in Python do not wait for each other. In rounds, each
+    population is improved on its own and then learns its neighbour's best schedule. A worker that dies costs its
+    population one round. For a limit in steps the result depends on the seed and the number of workers alone.
+
+    Options: those of `solve`, and `exchange`; `workers` (2 unless given) are the populations, as many as the executor
+    can run at once. Selectors and neighbourhood must be such that they can be sent to other processes: names are. The
+    executor is any of `concurrent.futures`, and stays open; processes of this machine when None.
+    """
+    way = Configuration(partial(cooperation, executor=executor), selector, neighbourhood, stop=stop, **options)
+    return run(instance, way, listener)
+
+
+def cooperation(instance: Instance, way: Configuration, monitor: Monitor, executor: Executor | None = None) -> Result:
+    """The method behind `cooperate`; processes of this machine where there is no executor."""
+    way = replace(tabu_defaults(way).filled(workers=2), method=METHOD)  # what else it was need not travel
+    workers = way.workers or 2
+    first = [Member.of(first_schedule(instance, way.initial, way.seed + k)) for k in range(workers)]
+    with _open(executor, workers) as pool:
+        team = _Team(instance, way, first, pool)
+        team.work([Stop(steps=0)] * workers)  # every process starts and compiles before the clock does
+        with monitor:
+            with monitor.contained():
+                monitor.record(0, team.best.makespan)
+                for number in count(1):
+                    if monitor.should_stop(team.steps):
+                        break
+                    taken = team.steps
+                    team.work(_round_stops(monitor, taken, workers), number, monitor)
+                    if team.steps == taken and not monitor.should_stop(taken):
+                        monitor.stopped_by = "no moves"
+            return team.finish(monitor)
+
+
+@contextmanager
+def _open(executor: Executor | None, workers: int) -> Iterator[Executor]:
+    if executor is not None:
+        yield executor
+        return
+    pool = ProcessPool(workers)
+    try:
+        yield pool
+    finally:
+        pool.kill()  # after an interrupt, some may still be busy
+
+
+def _round_stops(monitor: Monitor, taken: int, workers: int) -> list[Stop]:
+    """When the next round of each worker ends: after a while, and not later than the run."""
+    stop, target = monitor.stop, monitor.target
+    seconds = None if stop.seconds is None else max(monitor.left, 1e-3)
+    if stop.steps is None and stop.no_improvement is None:
+        exchange = monitor.way.exchange
+        return [Stop(seconds=min(exchange, seconds or exchange), makespan=target)] * workers
+    steps = [max(1, _ROUND // monitor.instance.n_operations)]
+    steps += [max(1, -(-stop.no_improvement // workers))] if stop.no_improvement is not None else []
+    shares = shares_of(None if stop.steps is None else stop.steps - taken, workers)
+    return [Stop(steps=min(*steps, share), seconds=seconds, makespan=target) for share in shares]
+
+
+def _given_up(monitor: Monitor) -> bool:
+    """Whether what has not come back by now is not worth waiting for."""
+    if monitor.stopped_by == "interrupt":
+        return True
+    limit = monitor.stop.seconds
+    return limit is not None and monitor.seconds > limit + _LATENESS
+
+
+@dataclass(frozen=True)
+class Round:
+    """One search's work until the next exchange: small, and all that a worker needs to know."""
+
+    instance: Instance
+    way: Configuration  # with the seed of the run and the stop of the round
+    worker: int
+    number: int
+    members: tuple[Member, ...]
+
+
+class _Team:
+    """The populations, where nobody works on them."""
+
+    def __init__(self, instance: Instance, way: Configuration, first: list[Member], executor: Executor) -> None:
+        self.best = min(first, key=_makespan)
+        self.steps = 0
+        self._instance, self._way = instance, way
+        self._members: list[tuple[Member, ...]] = [(member,) for member in first]
+        self._bests = first
+        self._executor = executor
+        self._parts: dict[str, Any] = {}
+
+    def work(self, stops: list[Stop], number: int = 0, monitor: Monitor | None = None) -> None:
+        """One round of all, and the exchange after it."""
+        rounds = [
+            Round(self._instance, replace(self._way, stop=stop), k, number, members)
+            for k, (stop, members) in enumerate(zip(stops, self._members, strict=True))
+        ]
+        errors = []
+        try:
+            outcomes = stream(
+                run_round,
+                rounds,
+                self._executor,
+                interrupted=lambda: monitor is not None and _given_up(monitor),
+            )
+            for outcome in outcomes:
+                if outcome.error is not None:
+                    errors.append(outcome.error)
+                    continue
+                *found, failure = outcome.value
+                self._take(outcome.task.worker, *found)
+                if failure and monitor is not None:
+                    monitor.fail(PluginError(failure))
+                if monitor is not None:
+                    monitor.record(self.steps, self.best.makespan)
+        except KeyboardInterrupt:
+            if monitor is None or not _given_up(monitor):
+                raise
+        if len(errors) == len(rounds):
+            raise L2SError(errors[0])
+        for error in dict.fromkeys(errors):
+            warnings.warn(f"a population lost a round: {error}", RuntimeWarning, stacklevel=3)
+        for k, neighbour in ring(list(self._bests)):
+            self._members[k] += (neighbour,)
+            self._bests[k] = neighbour
+
+    def _take(self, worker: int, members: tuple[Member, ...], best: Member, steps: int, parts: dict[str, Any]) -> None:
+        self._members[worker] = members
+        self._bests[worker] = min(self._bests[worker], best, *members, key=_makespan)
+        self._parts = parts
+        self.steps += steps
+        self.best = min(self._bests, key=_makespan)
+
+    def finish(self, monitor: Monitor) -> Result:
+        """The verified incumbent."""
+        parts = self._parts | {"polisher": self._way.polisher, "initial": self._way.initial}
+        return monitor.finish(self.best.order, self.steps, len(self._members), method=METHOD, **parts)
+
+
+def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, Any], str]:
+    """In a worker: improve a population; its members, the best schedule found, the steps taken, what the search was
+    made of, and what went wrong in it, if anything did."""
+    way, instance = with_selectors(task.way), task.instance
+    sequence = np.random.SeedSequence((way.seed, task.worker, task.number))
+    search = Search(instance, way.neighbourhood, way.selector, tabu_memory(instance, way.tenure), sequence, way.gear)
+    rng = np.random.default_rng(sequence.spawn(1)[0])
+    first = _first(task, rng)
+    island = Island(search, way, rng, task.members)
+    if way.polisher is not None:
+        island.prepare_polisher()
+    failure, stop = "", way.limits
+    with Monitor(instance, way, registry=Registry()) as monitor:  # observers hear of it from the coordinator
+        island.begin(first, monitor)
+        island.evolve(monitor, FOREVER if stop.steps is None else stop.steps, 1)
+        best = Member.of(Schedule.from_linear_order(instance, island.best.order))
+        island.harvest()
+        island.rest()
+        try:
+            result = monitor.finish(best.order, search.step, search=search)
+        except SearchError as error:
+            result, failure = error.result, str(error)
+    parts = {"selector": result.selector, "neighbourhood": result.neighbourhood, "gear": result.gear}
+    return tuple(island.members), best, search.step, parts, failure
+
+
+def _first(task: Round, rng: np.random.Generator) -> Order:
+    """Where the first trajectory of a round begins, in the way in which `Island` begins its others."""
+    members = task.members
+    if len(members) < 2:
+        return members[0].order
+    if len(members) < task.way.population:
+        return random_order(task.instance, rng)
+    a, b = rng.choice(len(members), 2, replace=False)
+    return recombine(members[a].order, members[b].order, rng)
+
+
+def _makespan(member: Member) -> int:
+    return member.makespan
