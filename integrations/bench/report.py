@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from l2s_plugin.data import benchmark_sets
+
 Row = dict[str, Any]
 
 OURS = "this run"
@@ -75,8 +77,13 @@ def _row(group: str, label: str, budget: str, runs: list[Outcome]) -> Row:
     }
 
 
-def published(groups: Iterable[str]) -> list[Row]:
-    """What others report on the same groups."""
+def published(cells: Iterable[Row]) -> list[Row]:
+    """What others report on the groups that every configuration has run as a whole: means of less are no match."""
+    ran: dict[str, dict[str, set[str]]] = {}
+    for cell in cells:
+        ran.setdefault(cell["group"], {}).setdefault(cell["label"], set()).add(cell["instance"])
+    sets = benchmark_sets()
+    groups = [group for group, by_label in ran.items() if all(set(sets.get(group, ())) == x for x in by_label.values())]
     entries = json.loads(files("integrations.bench").joinpath("published.json").read_text())
     return [
         {"group": group, "method": entry["method"], "gap %": entry["gap %"][group], "source": entry["source"]}
@@ -145,18 +152,37 @@ def _lines(rows: Sequence[Row], groups: list[str]) -> list[Line]:
 
 
 def markdown(rows: Sequence[Row], groups: Iterable[str]) -> str:
-    """The tables as Markdown."""
-    return "\n\n".join(_as_markdown(table) for table in tables(rows, groups))
+    """The tables for files."""
+    return "\n\n".join(_as_markdown(*_texts(table)) for table in tables(rows, groups))
 
 
-def _as_markdown(table: Table) -> str:
+def aligned(rows: Sequence[Row], groups: Iterable[str]) -> str:
+    """The tables for terminals."""
+    return "\n\n".join(_as_columns(*_texts(table)) for table in tables(rows, groups))
+
+
+def _texts(table: Table) -> list[list[str]]:
+    """Heads and cells as text, line by line."""
     ours = any(line.ours for line in table.lines)
-    heads = ["gap %", "budget", *table.groups, *(["seconds", "steps/s"] if ours else []), "source"]
-    text = [heads, ["---"] * len(heads)]
+    texts = [["gap %", "budget", *table.groups, *(["seconds", "steps/s"] if ours else []), "source"]]
     for line in table.lines:
         speed = [line.mean("seconds", 2), line.mean("steps/s", 0)] if ours else []
-        text.append([line.method, line.budget, *map(line.gap, table.groups), *speed, line.source])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in text)
+        texts.append([line.method, line.budget, *map(line.gap, table.groups), *speed, line.source])
+    return texts
+
+
+def _as_markdown(heads: list[str], *lines: list[str]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *lines))
+
+
+def _as_columns(*lines: list[str]) -> str:
+    """Words to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = "<<" + ">" * (len(widths) - 3) + "<"
+    return "\n".join(
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=True)).rstrip()
+        for cells in lines
+    )
 
 
 def as_csv(rows: Sequence[Row]) -> str:

@@ -167,7 +167,7 @@ def bench(
     with _cluster(scheduler) as executor:
         finished = run(cells, store, workers, _progress, executor)
     rows = [store.rows[cell.key] for cell in cells if cell.key in store.rows]
-    table = report.by_group(report.summarise(rows, milestones) + report.published(chosen), chosen)
+    table = report.by_group(report.summarise(rows, milestones) + report.published(rows), chosen)
     outcome = {"command": sys.argv[1:], "finished": finished, "table": table, "cells": rows}
     written = []
     if output is not None:
@@ -181,7 +181,8 @@ def bench(
     if as_json:
         echo(json.dumps(outcome))
     else:
-        echo(report.markdown(table, chosen) if table else "nothing finished")
+        show = report.aligned if sys.stdout.isatty() else report.markdown
+        echo(show(table, chosen) if table else "nothing finished")
         for files in written:
             echo(f"wrote {files}", err=True)
     if not finished:

@@ -63,13 +63,37 @@ def test_the_table_says_what_single_runs_say():
             assert row["runs"] == 2
 
 
-def test_published_figures_stand_beside_ours():
-    rows = report.published(["ta-30x20", "my-files"])
+def finished(group: str, label: str, names: list[str]) -> list[dict]:
+    return [{"group": group, "label": label, "instance": name} for name in names]
+
+
+def test_published_figures_stand_beside_whole_groups():
+    names = groups(["ta:30x20"])["ta-30x20"]
+    whole = finished("ta-30x20", "a", names) + finished("my-files", "a", ["x"])
+    rows = report.published(whole)
     assert {row["method"]: row["gap %"] for row in rows}["L2S, 5000 steps"] == 12.6
     assert {row["group"] for row in rows} == {"ta-30x20"}
     text = run("ft06", "--steps", "5").output
     assert "L2S, 500 steps" in text
     assert "paper, Table 1" in text
+
+
+def test_single_instances_do_not_stand_beside_published_means():
+    """Neither asked for alone nor left alone by an interruption."""
+    names = groups(["ta:30x20"])["ta-30x20"]
+    assert report.published(finished("ta-30x20", "a", names) + finished("ta-30x20", "b", names[:-1])) == []
+    assert "Table 1" not in run("la01", "--steps", "5").output
+
+
+def test_a_terminal_gets_aligned_columns_and_everything_else_markdown(monkeypatch):
+    words = ("ft06", "la01", "--method", "tabu", "--method", "dispatch", "--steps", "5,500")
+    text = run(*words).output
+    assert "| gap % | budget | ft-6x6 | seconds | steps/s | source |" in text
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda stream: True)
+    text = run(*words).output
+    assert "|" not in text
+    table = text[text.index("gap %") :].split("\n\n")[0].splitlines()
+    assert len({line.index("this run") for line in table if "this run" in line} | {table[0].index("source")}) == 1
 
 
 def test_a_killed_run_is_resumed_and_loses_the_cell_in_the_making_only(tmp_path):
