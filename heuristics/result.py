@@ -189,10 +189,10 @@ class Result:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from l2s_plugin.notebook import schedule_html, table
+        from l2s_plugin.notebook import name_and_value, schedule_html
 
         shown = {name: value for name, value in self.to_dict().items() if name != "history" and value is not None}
-        return table(list(shown), [list(shown.values())]) + schedule_html(self.schedule)
+        return name_and_value(shown) + schedule_html(self.schedule)
 
 
 def _checked(value: Any, kind: Any, where: str) -> Any:

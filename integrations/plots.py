@@ -63,7 +63,7 @@ def gantt(
     Returns
     -------
     matplotlib.axes.Axes
-        To be changed further; its `figure` can be saved or shown.
+        To be changed further; its `figure` can be saved, and notebooks show it.
     """
     if by not in ("machine", "job"):
         raise L2SError(f'by must be "machine" or "job", got {by!r}')
@@ -95,14 +95,21 @@ def _ending(path: str | Path) -> str:
 
 def save(axes: Axes, path: str | Path) -> None:
     """Write the figure of `axes` to a file, aside first and then renamed."""
-    ending = _ending(path)
+    write_bytes(path, drawn(axes, _ending(path)))
+
+
+def drawn(axes: Axes, ending: str) -> bytes:
+    """The figure of `axes` as a file's content."""
     buffer = io.BytesIO()
-    axes.get_figure().savefig(buffer, format=ending, dpi=_DPI, metadata=_METADATA.get(ending))  # type: ignore[union-attr]
-    write_bytes(path, buffer.getvalue())
+    with style():
+        axes.get_figure().savefig(buffer, format=ending, dpi=_DPI, metadata=_METADATA.get(ending))  # type: ignore[union-attr]
+    return buffer.getvalue()
 
 
 def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
     from matplotlib.figure import Figure
+
+    from integrations.picture import Picture
 
     rows, groups, n_rows, n_groups = view(schedule.instance, by)
     width, height = _size(schedule, n_rows)
@@ -115,7 +122,8 @@ def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
             _MARGIN["bottom"] / full_height,
             width / full_width,
             height / full_height,
-        )
+        ),
+        axes_class=Picture,
     )
     axes.set_xlim(0, max(schedule.makespan, 1))
     axes.set_ylim(n_rows - 0.5, -0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +27,12 @@ def schedule_html(schedule: Schedule) -> str:
         except L2SError:  # no renderer, or matplotlib is not installed
             pass
     return f"<p>{escape(repr(schedule))}</p>{_machine_orders(schedule)}"
+
+
+def name_and_value(values: Mapping[str, Any]) -> str:
+    """An HTML table of names and values, one below the other, so that it fits any width."""
+    lines = (f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in values.items())
+    return f"<table>{''.join(lines)}</table>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -18,7 +18,9 @@ def anytime(cells: Iterable[dict[str, Any]], by: By, path: str | Path | None = N
     with style():
         from matplotlib.figure import Figure
 
-        axes = Figure(figsize=(10, 5), layout="constrained").subplots()
+        from integrations.picture import Picture
+
+        axes = Figure(figsize=(10, 5), layout="constrained").add_subplot(axes_class=Picture)
         curves = anytime_curves(cells, by)
         for label, curve in sorted(
             curves.items(), key=lambda item: -item[1].gap[-1]

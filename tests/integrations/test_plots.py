@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from base64 import b64decode
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from heuristics.result import Result
+from integrations.bench.plots import anytime
 from integrations.colours import palette
 from integrations.plots import gantt
 from l2s_plugin.errors import L2SError, MissingExtraError
@@ -145,6 +148,13 @@ def test_notebooks_show_the_chart(ft06: Schedule) -> None:
     assert {"ft06", "M0", "M5"} <= written
 
 
+@pytest.mark.parametrize("draw", [lambda schedule: schedule.gantt(), lambda schedule: anytime([], "steps")])
+def test_notebooks_show_what_drawing_without_a_path_returns(ft06: Schedule, draw: Callable[[Schedule], Axes]) -> None:
+    axes = draw(ft06)
+    assert axes._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(axes.figure)).axes  # figures stay what they are
+
+
 def test_notebooks_show_the_orders_where_nothing_can_be_drawn(ft06: Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     rows = re.findall(r"<tr><td>(\d)</td><td>([\d ]+)</td></tr>", ft06._repr_html_())
@@ -161,6 +171,7 @@ def test_notebooks_show_a_result_with_its_numbers_and_names_as_text(ft06: Schedu
     assert shown["instance"] == "&lt;b&gt;bold&lt;/b&gt;"
     assert (shown["makespan"], shown["lower_bound"], shown["method"]) == (str(ft06.makespan), "50", "by hand")
     assert "<img src=" in page
+    assert re.findall(r"<tr>(.*?)</tr>", page)[0] == "<th>instance</th><td>&lt;b&gt;bold&lt;/b&gt;</td>"  # narrow
 
 
 @pytest.mark.parametrize(("by", "n_rows"), [("machine", 20), ("job", 100)])
