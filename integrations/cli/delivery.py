@@ -16,6 +16,7 @@ from l2s_plugin.files import write_text
 
 if TYPE_CHECKING:
     from heuristics.result import Result
+    from integrations.cli.repeat import Again
 
 
 class Delivery:
@@ -29,20 +30,17 @@ class Delivery:
         The files of every instance.
     as_json
         Print JSON, one object per line, instead of a summary.
-    command
-        What the report says about where it comes from.
     gantt_by
         Rows of the charts: `machine` or `job`.
     """
 
-    def __init__(self, plans: list[Files], as_json: bool, command: str, gantt_by: str | None = None) -> None:
+    def __init__(self, plans: list[Files], as_json: bool, gantt_by: str | None = None) -> None:
         self.results: list[Result] = []
         self._plans = plans
         self._as_json = as_json
-        self._command = command
         self._drawing = {"by": gantt_by} if gantt_by else {}  # a plugin's renderer may know no such option
         self._silent = STANDARD_OUTPUT in plans[0]
-        self._pages: dict[str, list[Result]] = {}
+        self._pages: dict[str, list[tuple[Result, Again | None]]] = {}
         self._unheard: OSError | None = None
 
     def __enter__(self) -> Delivery:
@@ -61,22 +59,28 @@ class Delivery:
         if self._unheard and error is None:
             raise self._unheard
 
-    def add(self, result: Result, note: str | None = None) -> None:
-        """Write the files of the next instance and print its summary."""
+    def add(self, result: Result, again: Again | None = None) -> None:
+        """Write the files of the next instance and print its summary, with the command to run it again."""
         files = self._plans[len(self.results)]
         self.results.append(result)
         failures: list[Exception] = []
-        lines = self._write(self._tasks(result, files), failures)
+        lines = self._write(self._tasks(result, again, files), failures)
         if self._as_json:
             self._print(partial(echo, result.to_json()))
         else:
-            self._say(["\n" * (len(self.results) > 1) + result.summary(), *([note] if note else []), *lines])
+            self._say(
+                [
+                    "\n" * (len(self.results) > 1) + result.summary(),
+                    *([str(again)] if again else []),
+                    *lines,
+                ]
+            )
         if failures:
             raise failures[0]
         if self._unheard and not files.named():
             raise self._unheard  # nobody would notice the rest
 
-    def _tasks(self, result: Result, files: Files) -> dict[str, Callable[[str], Any]]:
+    def _tasks(self, result: Result, again: Again | None, files: Files) -> dict[str, Callable[[str], Any]]:
         """What to write where; standard output, whose reader may have left, comes last."""
         tasks: dict[str | None, Callable[[str], Any]] = {
             files.output: result.schedule.save,
@@ -85,7 +89,7 @@ class Delivery:
             files.stats_dir: lambda path: write_text(path, json.dumps(result.to_dict(), indent=1) + "\n"),
         }
         if files.report:
-            self._pages.setdefault(files.report, []).append(result)
+            self._pages.setdefault(files.report, []).append((result, again))
             if all(later.report != files.report for later in self._plans[len(self.results) :]):
                 tasks[files.report] = self._save_report
         return {path: tasks[path] for path in sorted(filter(None, tasks), key=STANDARD_OUTPUT.__eq__)}
@@ -107,7 +111,9 @@ class Delivery:
     def _save_report(self, path: str) -> None:
         from integrations.report import save_report
 
-        save_report(self._pages.pop(path), path, command=self._command)
+        page = self._pages.pop(path)
+        commands = "\n".join(again.command for _, again in page if again)
+        save_report([result for result, _ in page], path, command=commands or None)
 
     def _say(self, lines: list[str]) -> None:
         """For people; standard output belongs to the program where data is printed."""

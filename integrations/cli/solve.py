@@ -18,7 +18,7 @@ from integrations.cli.delivery import Delivery, Patience
 from integrations.cli.inputs import Problem, load_problems
 from integrations.cli.outputs import plan
 from integrations.cli.progress import ProgressDisplay
-from integrations.cli.repeat import command_line, reproduce
+from integrations.cli.repeat import reproduce
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
 from integrations.cli.search_options import AUTOMATIC, MethodName, check_parts, search_options
 from integrations.cli.terminal import echo
@@ -97,7 +97,7 @@ def solve(ctx: click.Context, **options: Any) -> None:
 
     with (
         Patience() as patience,
-        Delivery(plans, request.as_json, command_line(ctx, request), request.gantt_by) as delivery,
+        Delivery(plans, request.as_json, request.gantt_by) as delivery,
     ):
         for number, problem in enumerate(problems, 1):
             choice = choose(problem.instance, request)

@@ -23,7 +23,7 @@ def save_report(results: Sequence[Result], path: str | Path, *, command: str | N
     path
         Where to write; must end in `.html`.
     command
-        The command line that gives these results again, shown as such.
+        The command line, or several, that `l2s solve` prints to run these searches again.
     """
     if not results:
         raise L2SError("a report needs at least one result")
@@ -96,6 +96,8 @@ def _parameters(data: dict[str, Any]) -> list[tuple[str, str, str]]:
         ("method", "method", data["method"]),
         ("selector", "selector", data["selector"]),
         ("neighbourhood", "neighbourhood", data["neighbourhood"]),
+        ("polisher", "polisher", data["polisher"]),
+        ("initial", "first schedule", data["initial"]),
         ("gear", "gear", data["gear"]),
         ("seed", "seed", data["seed"]),
         ("workers", "workers", data["workers"]),

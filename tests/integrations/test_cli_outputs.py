@@ -277,7 +277,7 @@ def test_a_report_about_several_is_written_though_nobody_reads_the_summary(tmp_p
     page = str(tmp_path / "page.html")
 
     def deliver() -> None:
-        with Delivery([Files(report=page)] * 2, False, "command") as delivery:
+        with Delivery([Files(report=page)] * 2, False) as delivery:
             for seed in (0, 1):
                 delivery.add(tabu_search(load("ft06"), stop=stop.steps(5), seed=seed))
 
