@@ -11,6 +11,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
+from l2s_plugin.data import best_known
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import read_text, write_text
 from l2s_plugin.formats.l2s_json import L2SJson
@@ -94,6 +95,11 @@ class Result:
         return self.makespan / self.lower_bound - 1 if self.lower_bound else 0.0
 
     @property
+    def claimed_upper_bound(self) -> int | None:
+        """What the instance says about itself, where the literature says nothing; counts for nothing."""
+        return self.instance.upper_bound if best_known(self.instance) is None else None
+
+    @property
     def steps_per_second(self) -> float:
         return self.steps / self.seconds if self.seconds > 0 else 0.0
 
@@ -109,7 +115,8 @@ class Result:
             "makespan": self.makespan,
             "lower_bound": self.lower_bound,
             "bound_source": self.bound_source,
-            "upper_bound": self.instance.upper_bound,
+            "upper_bound": best_known(self.instance),
+            "claimed_upper_bound": self.claimed_upper_bound,
             "status": self.status,
             "gap": round(self.gap, 6),
             "steps": self.steps,
@@ -169,13 +176,15 @@ class Result:
 
     def summary(self) -> str:
         """A few lines for people."""
-        known = self.instance.upper_bound
+        known = best_known(self.instance)
         lines = [
             f"{self.instance.name} ({self.instance.size}): makespan {self.makespan}, "
             f"bound {self.lower_bound}{f' ({self.bound_source})' if self.bound_source else ''}, {self.verdict}",
         ]
         if known and self.makespan != known:
             lines.append(f"best known: {known} ({100 * (self.makespan / known - 1):+.2f} %)")
+        if self.claimed_upper_bound is not None:
+            lines.append(f"the instance's own claim, not checked: upper bound {self.claimed_upper_bound}")
         polisher = f"polisher {self.polisher}" if self.polisher else None
         start = f"from {self.initial}" if self.initial else None
         parts = (self.method, self.neighbourhood, self.selector, polisher, start, self.gear)

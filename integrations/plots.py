@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from integrations.cli.terminal import shown
 from integrations.colours import palette
+from l2s_plugin.data import best_known
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import check_writable, write_bytes
 from l2s_plugin.instance import Instance
@@ -248,7 +249,7 @@ def _frame(axes: Axes, by: str, n_rows: int, height: float) -> None:
 def _heading(axes: Axes, schedule: Schedule, title: str | None) -> None:
     instance = schedule.instance
     facts = f"{instance.n_jobs} jobs × {instance.n_machines} machines    makespan {schedule.makespan}"
-    best = instance.upper_bound
+    best = best_known(instance)
     if best and schedule.makespan > best:
         facts += f"    best known {best}"
     options: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}

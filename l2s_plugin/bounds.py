@@ -21,9 +21,10 @@ def lower_bound(instance: Instance) -> int:
 def known_bound(instance: Instance) -> int:
     """The bound from the literature where the instance is one of the classic benchmarks, otherwise 0.
 
-    Nobody proves it again here, and bounds that a file claims for itself are not believed.
+    Nobody proves it again here.
     """
-    return data.known_lower_bound(instance) or 0
+    entry = data.known(instance)
+    return entry.lower_bound if entry else 0
 
 
 def job_bound(instance: Instance) -> int:

@@ -37,7 +37,7 @@ class Instance:
     name, source
         How to call the instance and where it came from (for messages and results).
     lower_bound, upper_bound
-        Best known bounds on the optimal makespan, where known.
+        What its source says about the optimal makespan: kept and shown, but no search believes it.
     """
 
     duration: IntArray

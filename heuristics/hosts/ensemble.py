@@ -9,6 +9,7 @@ from typing import Any
 
 from heuristics.hosts.trajectories import local_search
 from heuristics.result import Result
+from l2s_plugin.data import best_known
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import Policy
@@ -47,7 +48,7 @@ class EnsembleResult:
 
     def summary(self) -> str:
         """The single results and the best of them, side by side."""
-        known = self.best.instance.upper_bound or self.best.lower_bound
+        known = best_known(self.best.instance) or self.best.lower_bound
         rows = [(result.selector or "", result) for result in self.singles] + [("ensemble", self.best)]
         width = max(len(name) for name, _ in rows)
         return "\n".join(

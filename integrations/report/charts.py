@@ -11,6 +11,7 @@ import numpy as np
 from heuristics.result import Result
 from integrations.colours import palette
 from integrations.report.style import ACCENT, GOOD, LEGEND_ABOVE, LEGEND_BELOW, QUIET, axis, css, layout
+from l2s_plugin.data import best_known
 from l2s_plugin.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def convergence(result: Result) -> Figure:
             hovertemplate="makespan %{y}<br>%{x:.3g} s, step %{customdata:,}<extra></extra>",
         )
     )
-    best_known = result.instance.upper_bound
-    if best_known == result.lower_bound:
-        levels = [("optimum", best_known, GOOD, "dash")]
+    known = best_known(result.instance)
+    if known == result.lower_bound:
+        levels = [("optimum", known, GOOD, "dash")]
     else:
         levels = [("lower bound", result.lower_bound, GOOD, "dash")]
-        levels += [("best known", best_known, QUIET, "dot")] if best_known is not None else []
+        levels += [("best known", known, QUIET, "dot")] if known is not None else []
     for name, level, colour, dash in levels:
         figure.add_scatter(
             name=f"{name} {level}",

@@ -62,10 +62,19 @@ def benchmark_info(name: str) -> Benchmark:
     return _index()[name]
 
 
-def known_lower_bound(instance: Instance) -> int | None:
-    """The bound from the literature, if `instance` is the benchmark of its name, operation by operation."""
+def known(instance: Instance) -> Benchmark | None:
+    """What the literature knows, if `instance` is the benchmark of its name, operation by operation.
+
+    What a file claims about its own bounds is not believed.
+    """
     entry = _index().get(instance.name)
-    return entry.lower_bound if entry and benchmark(instance.name) == instance else None
+    return entry if entry and benchmark(instance.name) == instance else None
+
+
+def best_known(instance: Instance) -> int | None:
+    """The shortest makespan in the literature, for the classic benchmarks alone."""
+    entry = known(instance)
+    return entry.upper_bound if entry else None
 
 
 def benchmark_sets() -> dict[str, list[str]]:

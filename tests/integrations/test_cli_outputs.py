@@ -19,7 +19,7 @@ from integrations.cli.outputs import Files
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.terminal import shown
 from l2s_plugin.errors import L2SError
-from l2s_plugin.loader import load
+from l2s_plugin.loader import load, save
 from l2s_plugin.verification import verify_dict
 from tests.integrations.command_line import assert_bad_input, report, run, solve
 
@@ -203,10 +203,28 @@ def evil(folder: Path, name: str, **more: Any) -> str:
 EVIL = "a\x1b]0;title\x07\x1b[2J\x9b31m\r\ud800\u202e\x7f$x_$"
 
 
-def test_a_best_known_makespan_of_zero_is_no_division(tmp_path):
-    result = solve(evil(tmp_path, "zero", upper_bound=0), "--output", str(tmp_path / "a.json"))
+@pytest.mark.parametrize("claim", [0, 3, 4, 9])
+def test_an_upper_bound_that_a_file_claims_is_shown_as_a_claim_and_counts_for_nothing(tmp_path, claim):
+    """Below a proven bound or not: it is no best known makespan, no reference of gaps, and no reason to fail."""
+    file = evil(tmp_path, "claim", upper_bound=claim)
+    result = solve(file, "--output", str(tmp_path / "a.json"), "--report", str(tmp_path / "a.html"))
     assert result.exit_code == 0, result.stderr
-    assert "makespan 5" in result.stdout
+    assert "makespan 5, bound 5 (one-machine), proven optimal" in result.stdout
+    assert f"the instance's own claim, not checked: upper bound {claim}\n" in result.stdout
+    page = (tmp_path / "a.html").read_text()
+    assert "claimed upper bound, not checked" in page
+    assert "best known" not in result.stdout + page
+    data = json.loads(solve(file, "--json").stdout)
+    assert (data["upper_bound"], data["claimed_upper_bound"]) == (None, claim)
+    table = json.loads(run("bench", file, "--steps", "5", "--json").stdout)["table"]
+    assert [row["gap %"] for row in table] == [0.0]
+
+
+def test_benchmarks_in_files_have_the_bounds_of_our_table(tmp_path):
+    save(load("ft06").with_details(upper_bound=1, lower_bound=None), tmp_path / "ft06.json")
+    text = solve(str(tmp_path / "ft06.json"), "--method", "dispatch").stdout
+    assert "\nbest known: 55 (" in text
+    assert "claim" not in text
 
 
 @pytest.mark.filterwarnings("error")  # of the chart, about characters that cannot be drawn
