@@ -157,7 +157,7 @@ def _bench_reader(folder: Path) -> Reader:
 
     def tables(data: bytes) -> None:
         (folder / "cells.jsonl").write_bytes(data)
-        rows = list(Store(folder).rows.values())
+        rows = report.compared((row["instance"], row) for row in Store(folder).rows.values())
         groups = dict.fromkeys(row["group"] for row in rows)
         report.as_csv(report.summarise([row for row in rows if row["time_limit"] is not None], []))
         report.markdown(report.summarise(rows, [1, 100]), groups)

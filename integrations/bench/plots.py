@@ -26,7 +26,7 @@ def anytime(cells: Iterable[dict[str, Any]], by: By, path: str | Path | None = N
             curves.items(), key=lambda item: -item[1].gap[-1]
         ):  # as they end, from top to bottom
             axes.plot(curve.at, curve.gap, label=f"{label} ({curve.runs} run{'s' * (curve.runs > 1)})")
-        axes.set(xscale="log", xlabel=by, ylabel="mean gap to the best known makespan, %")
+        axes.set(xscale="log", xlabel=by, ylabel="mean gap to the best known makespan or bound, %")
         axes.set_ylim(bottom=0)
         axes.grid(True, alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)

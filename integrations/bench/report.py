@@ -27,9 +27,22 @@ def makespan_at(cell: Row, steps: int) -> int:
     return int(reached[-1] if reached else history[0][2])
 
 
+def compared(runs: Iterable[tuple[str, Row]]) -> list[Row]:
+    """The runs, each given with its instance, and what all on that instance are measured by: `reference`.
+
+    The best known makespan, or else the best lower bound that one of them has proven.
+    """
+    runs = list(runs)
+    reference: dict[str, int] = {}
+    for instance, cell in runs:
+        found = cell["upper_bound"] or cell["lower_bound"]
+        reference[instance] = max(reference.get(instance, 0), found)
+    return [cell | {"reference": reference[instance]} for instance, cell in runs]
+
+
 def gap(cell: Row, makespan: int) -> float:
-    """Percent above the best known makespan, or above the lower bound where none is known."""
-    reference = cell["upper_bound"] or cell["lower_bound"]
+    """Percent above the reference."""
+    reference = cell["reference"]
     return 100 * (makespan / reference - 1) if reference else 0.0
 
 

@@ -129,8 +129,8 @@ def bench(
 
     A SET is ft, la, abz, orb, swv, yn or ta, a group of one such as ta:15x15, or paper for all 26 groups of the paper's
     Table 1; an INSTANCE a benchmark name, a file, a folder or a pattern. Every combination of the methods, selectors,
-    neighbourhoods and rules given is run. Gaps are to the best known makespan, in percent, with the standard error of
-    the mean over all runs of a group.
+    neighbourhoods and rules given is run. Gaps are to the best known makespan, or else to the best bound that one of
+    the runs has proven, in percent, with the standard error of the mean over all runs of a group.
 
     \b
     l2s bench ta:15x15 la --method local-search --selector greedy --selector boltzmann --steps 500,5000
@@ -166,7 +166,7 @@ def bench(
     _check_outputs(output, report_file)
     with _cluster(scheduler) as executor:
         finished = run(cells, store, workers, _progress, executor)
-    rows = [store.rows[cell.key] for cell in cells if cell.key in store.rows]
+    rows = report.compared((cell.instance, store.rows[cell.key]) for cell in cells if cell.key in store.rows)
     table = report.by_group(report.summarise(rows, milestones) + report.published(rows), chosen)
     outcome = {"command": sys.argv[1:], "finished": finished, "table": table, "cells": rows}
     written = []

@@ -114,7 +114,7 @@ def anytime(curves: Mapping[str, Curve], by: str) -> Figure:
             hovertemplate=f"%{{y:.2f}} % at %{{x:,.3~r}} {by}<br>{name}, {curve.runs} runs<extra></extra>",
         )
     figure.update_layout(layout(ANYTIME_HEIGHT, hovermode="closest", **LEGEND_BELOW))
-    gap = axis("mean gap to the best known makespan, %", rangemode="tozero")
+    gap = axis("mean gap to the best known makespan or bound, %", rangemode="tozero")
     return figure.update_layout(
         xaxis=axis(f"{by}, logarithmic", type="log", dtick=1, exponentformat="none", separatethousands=True), yaxis=gap
     )

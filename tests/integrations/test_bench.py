@@ -96,6 +96,15 @@ def test_a_terminal_gets_aligned_columns_and_everything_else_markdown(monkeypatc
     assert len({line.index("this run") for line in table if "this run" in line} | {table[0].index("source")}) == 1
 
 
+def test_equal_makespans_have_equal_gaps_whatever_bound_their_runs_have_proven():
+    """What one run proves serves the others on its instance; a best known makespan serves all."""
+    proven = [("a", {"upper_bound": None, "lower_bound": bound}) for bound in (40, 50)]
+    known = [("b", {"upper_bound": 20, "lower_bound": bound}) for bound in (10, 19)]
+    cells = report.compared([*proven, *known, ("c", {"upper_bound": None, "lower_bound": 0})])
+    assert [cell["reference"] for cell in cells] == [50, 50, 20, 20, 0]
+    assert [report.gap(cell, 60) for cell in cells] == pytest.approx([20, 20, 200, 200, 0])
+
+
 def test_a_killed_run_is_resumed_and_loses_the_cell_in_the_making_only(tmp_path):
     words = ("ft06", "la01", "--steps", "30", "--seeds", "2", "--output", str(tmp_path), "--json")
     first = json.loads(run(*words).stdout)
@@ -169,16 +178,15 @@ def test_results_are_written_in_every_form(tmp_path):
 
 def test_curves_say_what_the_histories_say():
     cells = [
-        {"label": "a", "method": "tabu", "steps": 100, "upper_bound": 50, "history": [[0.1, 0, 100], [0.2, 10, 60]]},
+        {"label": "a", "method": "tabu", "steps": 100, "reference": 50, "history": [[0.1, 0, 100], [0.2, 10, 60]]},
         {
             "label": "a",
             "method": "tabu",
             "steps": 90,
-            "upper_bound": None,
-            "lower_bound": 40,
+            "reference": 40,
             "history": [[0.1, 0, 40]],
         },
-        {"label": "b", "method": "dispatch", "steps": 0, "upper_bound": 50, "history": [[0.1, 0, 100]]},
+        {"label": "b", "method": "dispatch", "steps": 0, "reference": 50, "history": [[0.1, 0, 100]]},
     ]
     (curve,) = anytime_curves(cells, "steps").values()
     assert (curve.runs, curve.at[0], curve.at[-1]) == (2, 1, pytest.approx(100))
@@ -188,7 +196,7 @@ def test_curves_say_what_the_histories_say():
 
 def test_the_legend_lies_beside_the_curves_in_the_order_of_their_ends():
     cells = [
-        {"label": label, "method": "tabu", "steps": 9, "upper_bound": 50, "history": [[0.1, 0, 100], [0.2, 5, end]]}
+        {"label": label, "method": "tabu", "steps": 9, "reference": 50, "history": [[0.1, 0, 100], [0.2, 5, end]]}
         for label, end in (("good", 51), ("bad", 90), ("fair", 70))
     ]
     axes = anytime(cells, "steps")
@@ -272,7 +280,7 @@ def test_every_run_has_one_core(method):
 
 
 def test_a_milestone_has_its_share_of_the_time():
-    cell = {"group": "g", "label": "a", "method": "tabu", "steps": 1000, "seconds": 2.0, "upper_bound": 50}
+    cell = {"group": "g", "label": "a", "method": "tabu", "steps": 1000, "seconds": 2.0, "reference": 50}
     cell |= {"lower_bound": 40, "history": [[0.1, 0, 100], [0.2, 300, 60]]}
     early, late = report.summarise([cell], [100, 1000])
     assert (early["seconds"], early["steps/s"], early["gap %"]) == (0.2, 500, 100)
