@@ -72,8 +72,6 @@ class TrainingConfig:
     host, neighbourhood, start
         Where moves are made; see `Environment`. With `"evolution"` and `"slopes"`, several neighbourhoods may be named,
         as in `"n7,n5"`, for the instances in turn.
-    warm_up
-        Generations of a search for good weights of the hints, before the first batch; see `warm_up.py`. 0 for none.
     validation_size, validation_instances, validation_steps, validation_every
         Every so many batches, the policy searches on the same random instances; the best one is kept. An empty
         size is the first of `sizes`.
@@ -103,7 +101,6 @@ class TrainingConfig:
     host: str = "local-search"
     neighbourhood: str = "n5"
     start: str = "fdd/mwkr"
-    warm_up: int = 0
     validation_size: str = ""
     validation_instances: int = 100
     validation_steps: int = 500
@@ -135,16 +132,11 @@ class TrainingConfig:
                 raise L2SError(f"{name} must be a number from {least} to {most}, got {value!r}")
         if not all(isinstance(k, int) and 0 <= k < N_MOVE_FEATURES for k in self.features):
             raise L2SError(f"features must be numbers from 0 to {N_MOVE_FEATURES - 1}, got {list(self.features)}")
-        if not isinstance(self.warm_up, int) or isinstance(self.warm_up, bool) or self.warm_up < 0:
-            raise L2SError(f"warm_up must be a whole number, 0 or more, got {self.warm_up!r}")
         over_moves = isinstance(self.policy, MovePolicyConfig)
         if over_moves != (self.algorithm in _OVER_MOVES):
             raise L2SError(
                 f"the algorithms {' and '.join(_OVER_MOVES)} are for policies over moves, the others for graphs"
             )
-        hints = isinstance(self.policy, PolicyConfig) and self.policy.hints
-        if self.warm_up and not hints:
-            raise L2SError("warm_up looks for weights of the hints, and this policy has none")
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
@@ -200,25 +192,6 @@ PRESETS = {
         validation_instances=200,
         validation_every=5,
         policy=MovePolicyConfig(hidden=0, margin=2.0),
-    ),
-    "graph": TrainingConfig(
-        sizes=("10x10", "15x10", "15x15", "20x10"),
-        batches=400,
-        batch_size=32,
-        steps=600,
-        horizon=20,
-        learning_rate=1e-3,
-        decay=True,
-        discount=0.99,
-        baseline="critic",
-        largest_gradient=1.0,
-        warm_up=12,
-        validation_size="15x15",
-        validation_instances=200,
-        policy=PolicyConfig(
-            width=32, layers=3, action_width=32, action_layers=2, normalisation="running", features="scaled",
-            hints=True,
-        ),
     ),
     "fast-moves": TrainingConfig(
         sizes=("15x15", "20x15", "20x20", "15x15", "20x15", "20x20", "30x15", "30x20", "20x10/2", "20x15/2", "10x10"),

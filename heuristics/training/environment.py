@@ -20,12 +20,11 @@ from heuristics.loop.memory import Memory, begin_record, move_capacity, new_reco
 from heuristics.training import kernels
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES, N_STATE_FEATURES
 from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
-from l2s_plugin.policy.graph import GraphBatch, duration_unit, per_duration
+from l2s_plugin.policy.graph import GraphBatch, node_features, per_duration
 from l2s_plugin.policy.moves import MoveBatch
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
@@ -99,8 +98,7 @@ class Environment:
         self._moves = _stack([new_moves(capacity) for _ in instances])
         self._counts = np.zeros(len(instances), np.int64)
         self._admissible = np.zeros(len(instances), np.int64)
-        self._rows: NDArray[np.int64] | None = None  # of the actions, as soon as somebody has asked for them
-        self._unit = np.array([duration_unit(instance.duration, features) for instance in instances])
+        self._features = features
         self._per_duration = np.array([per_duration(instance.duration) for instance in instances])
         self._margin = None if margin is None else (margin / self._per_duration).astype(np.int64)
         self._job_pred, self._job_end = _job_arcs(instances)
@@ -141,7 +139,7 @@ class Environment:
             raise L2SError("the trajectories of an environment are all of the same size")
         for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
             mine[b] = theirs[0]
-        self._rows = None
+        self._number()
         self.instances[b] = other.instances[0]
         first = b * self._job_pred.shape[1]
         self._job_pred[b], self._job_end[b] = other._job_pred[0] + first, other._job_end[0] + first
@@ -149,49 +147,52 @@ class Environment:
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         """All that differs from trajectory to trajectory, node numbers aside."""
         return (
-            *self._states, *self._records, *self._moves, self._counts, self._admissible, self._unit, self._per_duration,
+            *self._states, *self._records, *self._moves, self._counts, self._admissible, self._per_duration,
             self.initial_makespans,
         )  # fmt: skip
 
     def actions(self, b: int) -> list[tuple[int, int]]:
         """The admissible moves (u, v) of one trajectory, in the order in which actions number them."""
-        rows = np.flatnonzero(self._moves.admissible[b, : self._counts[b]])
+        rows = self._rows[self._trajectory == b]
         return [(int(self._moves.u[b, row]), int(self._moves.v[b, row])) for row in rows]
 
     def observe(self) -> GraphBatch:
         """The schedules as graphs, with the admissible moves of all of them, instance by instance."""
-        count, size = len(self.instances), self._job_pred.shape[1]
-        total = int(self._admissible.sum())
-        features = np.empty((count, size, 3), np.float32)
-        machine_pred = np.empty((count, size), np.int64)
-        u, v, rows = (np.empty(total, np.int64) for _ in range(3))
-        hints = np.empty((total, N_HINTS), np.float32)
-        kernels.observe_batch(
-            self._states, self._moves, self._counts, features, self._unit, machine_pred, u, v, rows, hints,
-            self._per_duration,
-        )  # fmt: skip
-        self._rows = rows
-        numbers = np.arange(count)
+        states, moves = self._states, self._moves
+        count, n = states.order.shape
+        duration, makespan = states.duration[:, :n], states.makespan
+        est, lst = states.end[:, :n] - duration, makespan - states.tail[:, :n]
+        nodes = np.arange(count * (n + 2)).reshape(count, n + 2)
+        first, before = nodes[:, :1], states.machine_pred[:, :n].astype(np.int64)
+        machine_pred = nodes.copy()
+        np.copyto(machine_pred[:, 1:-1], before + first + 1, where=before < n)
+        b, numbers = self._trajectory, np.arange(count)
         return GraphBatch(
-            features=features.reshape(-1, 3),
+            features=node_features(duration, est, lst, makespan, self._features).reshape(-1, 3),
             job_pred=self._job_pred.reshape(-1),
             machine_pred=machine_pred.reshape(-1),
             job_end=self._job_end.reshape(-1),
             job_end_graph=np.repeat(numbers, self._job_end.shape[1]),
-            graph=np.repeat(numbers, size),
-            offset=np.arange(count + 1) * size,
-            u=u,
-            v=v,
-            move_graph=np.repeat(numbers, self._admissible),
-            hints=hints,
+            graph=np.repeat(numbers, n + 2),
+            offset=np.arange(count + 1) * (n + 2),
+            u=moves.u[b, self._rows] + first[b, 0] + 1,
+            v=moves.v[b, self._rows] + first[b, 0] + 1,
+            move_graph=b,
         )
+
+    def promises(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """By how much every admissible move promises to lower the makespan, in mean durations; and for how many steps
+        what it brings back was left alone."""
+        b, rows = self._trajectory, self._rows
+        gains = (self._states.makespan[b, 0] - self._moves.value[b, rows]) * self._per_duration[b]
+        return gains, np.maximum(self._moves.idle[b, rows], 0)
 
     def observe_moves(self) -> MoveBatch:
         """The admissible moves of all schedules, as policies over moves see them."""
         total = int(self._admissible.sum())
         features = np.empty((total, N_MOVE_FEATURES), np.float32)
         states = np.empty((len(self.instances), N_STATE_FEATURES), np.float32)
-        rows = self._rows = np.empty(total, np.int64)
+        rows = np.empty(total, np.int64)
         kernels.observe_moves(self._states, self._moves, self._counts, self._per_duration, features, states, rows)
         return MoveBatch(features, states, self._admissible.copy())
 
@@ -200,9 +201,6 @@ class Environment:
         actions = np.asarray(actions, np.int64)
         if ((actions < DUMMY) | (actions >= self._admissible)).any():
             raise L2SError("an action must be the number of an admissible move, or DUMMY")
-        if self._rows is None:  # nobody has observed this state
-            listed = np.arange(self._moves.u.shape[1]) < self._counts[:, None]
-            self._rows = np.nonzero(self._moves.admissible & listed)[1]
         first = np.cumsum(self._admissible) - self._admissible
         chosen = np.where(actions < 0, DUMMY, np.append(self._rows, DUMMY)[first + np.maximum(actions, 0)])
         improved, decreased = (np.zeros(len(actions), np.int64) for _ in range(2))
@@ -214,13 +212,18 @@ class Environment:
         return (improved if self.reward == "incumbent" else decreased) * self._per_duration
 
     def _list(self) -> None:
-        self._rows = None
         culprit = kernels.list_batch(
             self._states, self._moves, self._records, self._rules, self._list_moves, self._counts, self._admissible
         )
         self._check(culprit)
         if self._margin is not None:
             kernels.drop_far_moves(self._moves, self._counts, self._admissible, self._margin)
+        self._number()
+
+    def _number(self) -> None:
+        """Trajectory and row of every admissible move, one after the other."""
+        listed = np.arange(self._moves.u.shape[1]) < self._counts[:, None]
+        self._trajectory, self._rows = np.nonzero(self._moves.admissible & listed)
 
     def _check(self, culprit: int) -> None:
         if culprit >= 0:

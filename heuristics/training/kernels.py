@@ -11,7 +11,6 @@ import numpy as np
 
 from heuristics.loop.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.hints import fill_hints
 from l2s_plugin.kernels.move_policy import EVERYTHING, fill_move_features, fill_state_features, smallest_admissible
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.state import State
@@ -57,38 +56,6 @@ def list_batch(states, moves, records, rules, neighbourhood, counts, admissible)
         counts[b] = count
         admissible[b] = number
     return -1
-
-
-@kernel
-def observe_batch(states, moves, counts, features, unit, machine_pred, u, v, rows, hints, per_duration):
-    """Fill what the network sees: features (B, n + 2, 3), machine predecessors (B, n + 2) as nodes of the batch,
-    and the admissible moves one after the other, each with its row in `moves`.
-
-    In a graph, node 0 is the dummy start, x + 1 operation x, n + 1 the dummy end.
-    """
-    n = states.order.shape[1]
-    at = 0
-    for b in range(counts.shape[0]):
-        state, move = state_of(states, b), moves_of(moves, b)
-        first = b * (n + 2)
-        makespan = state.makespan[0]
-        features[b, 0, 0] = features[b, 0, 1] = features[b, 0, 2] = features[b, n + 1, 0] = 0.0
-        features[b, n + 1, 1] = features[b, n + 1, 2] = makespan * unit[b] / 1000.0
-        machine_pred[b, 0] = first
-        machine_pred[b, n + 1] = first + n + 1
-        for x in range(n):
-            features[b, x + 1, 0] = state.duration[x] * unit[b] / 99.0
-            features[b, x + 1, 1] = (state.end[x] - state.duration[x]) * unit[b] / 1000.0
-            features[b, x + 1, 2] = (makespan - state.tail[x]) * unit[b] / 1000.0
-            before = state.machine_pred[x]
-            machine_pred[b, x + 1] = first + 1 + (x if before == n else np.int64(before))
-        for row in range(counts[b]):
-            if move.admissible[row]:
-                u[at] = first + 1 + move.u[row]
-                v[at] = first + 1 + move.v[row]
-                fill_hints(makespan - move.value[row], per_duration[b], move.idle[row], hints[at])
-                rows[at] = row
-                at += 1
 
 
 @kernel

@@ -19,7 +19,6 @@ from heuristics.training.run_files import RunFolder, RunState, check_same_run
 from heuristics.training.slopes import MILESTONES, deviations, mirrored_results, slopes, smoothed
 from heuristics.training.torchrun import own_device, process_group
 from heuristics.training.validation import Validation, selector_of
-from heuristics.training.warm_up import tune_hints
 from l2s_plugin.devices import check_device
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
@@ -95,7 +94,6 @@ def train(
             if rank == 0:
                 trainer.folder.create()
             trainer.state.command = command
-            trainer.warm_up()
         if processes > 1:  # all have read the folder before the first one writes
             distributed.barrier()
         while trainer.state.batches < config.batches:
@@ -119,12 +117,9 @@ class Trainer:
         policy = config.policy
         network: Any = MoveNetwork(policy) if isinstance(policy, MovePolicyConfig) else PolicyNetwork(policy)
         self.network = network.to(device).train()
-        self.hint_weight = getattr(self.network, "hint_weight", None)
         self.critic = nn.Sequential(nn.Linear(self.network.embedding_width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         if config.baseline != "critic":
             self.critic.requires_grad_(requires_grad=False)
-        if config.warm_up and self.hint_weight is not None:  # found before the first batch, and kept
-            self.hint_weight.requires_grad = False
         everything = (*self.network.parameters(), *self.critic.parameters())
         self.parameters = [parameter for parameter in everything if parameter.requires_grad]
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate)
@@ -133,12 +128,6 @@ class Trainer:
         self.state = RunState(config)
         self.progress: Progress | None = None
         self._validation: Validation | None = None
-
-    def warm_up(self) -> None:
-        """Begin with good weights of the hints, where the configuration says so; the same in every process."""
-        if self.config.warm_up and self.hint_weight is not None:
-            with torch.no_grad():
-                self.hint_weight.copy_(torch.as_tensor(tune_hints(self.config)))
 
     def run_batch(self) -> dict[str, Any]:
         """Train on one batch of instances, validate where it is time to, keep everything; returns the figures."""
@@ -176,8 +165,6 @@ class Trainer:
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
         start = environment.initial_makespans
         means["improvement"] = 100 * float(np.mean(1 - environment.incumbents / start))
-        if self.hint_weight is not None:
-            means |= {f"hint_{k}": weight for k, weight in enumerate(self.hint_weight.tolist())}
         self._average_statistics()
         size = config.sizes[self.state.batches % len(config.sizes)]
         return {"size": size, **self._averaged(means)}

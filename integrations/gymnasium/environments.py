@@ -34,8 +34,8 @@ class JobShopImprovementEnv(gymnasium.Env[Any, Any]):
     - `job_pred`, `machine_pred` (n + 2): the node before each, the node itself where there is none;
     - `job_end` (J): the last node of each job, which are the nodes before the dummy end;
     - `moves` (A, 2): the nodes of each move, zeros where there is none;
-    - `hints` (A, 4): by how much it promises to lower the makespan, and how recently what it brings back was changed
-      (see `l2s_plugin.kernels.hints`);
+    - `hints` (A, 4): by how much it promises to lower the makespan, in mean durations, and how recently what it brings
+      back was changed, exp(-steps / 4), exp(-steps / 16) and exp(-steps / 64);
     - `action_mask` (A): 1 for what can be chosen; action 0 always can.
 
     `info` has `makespan`, `incumbent` (the best makespan of the episode) and `action_mask`.

@@ -14,15 +14,15 @@ from heuristics.training.environment import DUMMY, Environment
 from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.loader import load
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph import Graph, GraphBatch, node_features
+from l2s_plugin.policy.graph import GraphBatch, node_features
 
 Observation = dict[str, NDArray[Any]]
 
 _LONGEST = 99  # duration in random instances
 _SEEDS = 2**31
+_SPANS = (4, 16, 64)  # steps
 
 
 class Episodes:
@@ -106,15 +106,17 @@ class Episodes:
     def _offer(self, graphs: GraphBatch) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Number the moves of every trajectory, the most promising first; nodes and hints of each action."""
         shape = self._numbers.shape
-        moves, hints = np.zeros((*shape, 2), np.int64), np.zeros((*shape, N_HINTS), np.float32)
+        moves, hints = np.zeros((*shape, 2), np.int64), np.zeros((*shape, 1 + len(_SPANS)), np.float32)
         b = graphs.move_graph
-        order = np.lexsort((-graphs.hints[:, 0], b))  # stays within each trajectory
+        gains, idle = self.environment.promises()
+        order = np.lexsort((-gains, b))  # stays within each trajectory
         n_moves = self.environment.n_actions
         first_move = np.cumsum(n_moves) - n_moves
         action = np.arange(len(order)) - first_move[b]
         b, order, action = (column[action < shape[1]] for column in (b, order, action))
         moves[b, action] = np.column_stack((graphs.u, graphs.v))[order] - graphs.offset[b, None]
-        hints[b, action] = graphs.hints[order]
+        recency = (np.exp(-idle / span) for span in _SPANS)
+        hints[b, action] = np.column_stack((gains, *recency))[order]
         self._numbers.fill(DUMMY)
         self._numbers[b, action] = order - first_move[b]
         return moves, hints
@@ -139,8 +141,7 @@ def observation_space(n_jobs: int, duration: NDArray[Any], features: str, capaci
     n = len(duration)
     total = int(duration.sum())
     latest = np.full(n, total)
-    none = duration[:0]
-    largest = node_features(Graph(duration, none, none, none, est=latest, lst=latest, makespan=total), features)
+    largest = node_features(duration, latest, latest, total, features)
     largest = np.nextafter(np.broadcast_to(largest.max(axis=0), (n + 2, 3)), np.float32(np.inf))
     # an estimate adds two paths through the schedule, which are no longer than all operations together
     gain_and_recency = np.tile(np.array([[-2 * n, 0, 0, 0], [n, 1, 1, 1]], np.float32), (capacity, 1, 1))
@@ -151,7 +152,7 @@ def observation_space(n_jobs: int, duration: NDArray[Any], features: str, capaci
             "machine_pred": spaces.Box(0, n + 1, (n + 2,), np.int64),
             "job_end": spaces.Box(1, n, (n_jobs,), np.int64),
             "moves": spaces.Box(0, n, (capacity, 2), np.int64),
-            "hints": spaces.Box(gain_and_recency[:, 0], gain_and_recency[:, 1], (capacity, N_HINTS), np.float32),
+            "hints": spaces.Box(gain_and_recency[:, 0], gain_and_recency[:, 1], (capacity, 4), np.float32),
             "action_mask": spaces.MultiBinary(capacity),
         }
     )

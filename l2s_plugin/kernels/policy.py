@@ -20,7 +20,6 @@ HEADER = 16
 ALIGN = 16
 GATHER_ROWS = 64
 _WIDTH, _LAYERS, _HEADS, _TPM, _CAM, _MEAN, _BATCH, _ACTION, _ACTION_LAYERS, _SCALED, _CAM_COLUMNS = range(11)
-HINTS = 11  # where the weights of the hints are, for those who call `score_pairs`; see `l2s_plugin.kernels.hints`
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
 

@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.hints import N_HINTS
-from l2s_plugin.kernels.policy import ALIGN, GATHER_ROWS, HEADER, HINTS, score_pairs
+from l2s_plugin.kernels.policy import ALIGN, GATHER_ROWS, HEADER, score_pairs
 from l2s_plugin.kernels.state import State
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.folding import cam_columns, fold
-from l2s_plugin.policy.graph import per_duration
 
 Scores = NDArray[np.float32]
 ENGINES = ("auto", "compiled", "fused")
@@ -48,15 +46,11 @@ class CompiledNetwork:
         for weight, bias in zip(folded.cam_weight, folded.cam_bias, strict=True):
             pieces += (weight, np.zeros(weight.shape[1]), bias)
         self._weights = np.concatenate([_whole_lines(piece) for piece in pieces])
-        self._hint_weight = np.asarray(weights["hint_weight"], np.float64) if config.hints else np.zeros(N_HINTS)
         self._idle: list[tuple[int, Scores]] = []  # work spaces, and for how many operations each is large enough
 
     def parameters(self, instance: Instance) -> Scores:
         """A fresh array for searches on `instance` (see `CompiledSelector.parameters`)."""
-        array = self._allocate(instance.n_operations)
-        array[HINTS : HINTS + N_HINTS] = self._hint_weight
-        array[HINTS] *= per_duration(instance.duration)
-        return array
+        return self._allocate(instance.n_operations)
 
     def _allocate(self, n: int) -> Scores:
         p, q = self.config.width, self.config.action_width
@@ -68,9 +62,7 @@ class CompiledNetwork:
         array[: len(self._weights)] = self._weights
         return array
 
-    def scores(
-        self, state: State, u: NDArray[np.uint32], v: NDArray[np.uint32], hints: ArrayLike | None = None
-    ) -> Scores:
+    def scores(self, state: State, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> Scores:
         """Score of every move (u, v); threads may call this at the same time for states of their own."""
         n = len(state.order)
         if u.shape != v.shape or u.ndim != 1:
@@ -86,8 +78,6 @@ class CompiledNetwork:
         scores = np.empty(len(u))
         score_pairs(state, u, v, len(u), work, scores)
         self._idle.append((room, work))
-        if self.config.hints:
-            scores += np.asarray(hints, np.float64).reshape(-1, N_HINTS) @ self._hint_weight
         return scores.astype(np.float32)
 
 
@@ -128,36 +118,27 @@ class Scorer:
             self._compiled = CompiledNetwork(self.config, self._weights)
         return self._compiled
 
-    def scores(self, state: StateView | State, u: ArrayLike, v: ArrayLike, hints: ArrayLike | None = None) -> Scores:
+    def scores(self, state: StateView | State, u: ArrayLike, v: ArrayLike) -> Scores:
         """Score of every move (u, v) of one state, (M) float32."""
-        return self.scores_batch([state], [(u, v)], None if hints is None else [hints])[0]
+        return self.scores_batch([state], [(u, v)])[0]
 
-    def scores_batch(
-        self,
-        states: Sequence[Any],
-        moves: Sequence[tuple[ArrayLike, ArrayLike]],
-        hints: Sequence[ArrayLike] | None = None,
-    ) -> list[Scores]:
+    def scores_batch(self, states: Sequence[Any], moves: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[Scores]:
         """Scores of the moves (u, v) of each state, (M) float32 each.
-
-        `hints` (see `hints_of`) is what a policy needs that adds them to its scores; others ignore it.
 
         States are those of searches, of any instances (`StateView`, kernel `State`); the fused engine, which "auto"
         takes for them, also accepts `Schedule` and `Graph`.
         """
         if len(states) != len(moves):
             raise L2SError(f"{len(states)} states but moves for {len(moves)}")
-        if self.config.hints and (hints is None or len(hints) != len(moves)):
-            raise L2SError("this policy adds hints about the moves to their scores: they are needed for every state")
         kernel_states = [getattr(state, "kernel_state", state) for state in states]
         searching = all(isinstance(state, State) for state in kernel_states)
         if self.engine == "compiled" and not searching:
             raise L2SError("the compiled policy engine scores the states of searches only")
         if self._compiled is None or not searching:
-            return self._load_fused().scores(kernel_states, moves, hints)
+            return self._load_fused().scores(kernel_states, moves)
         return [
-            self._compiled.scores(state, _operations(u), _operations(v), hints[i] if hints is not None else None)
-            for i, (state, (u, v)) in enumerate(zip(kernel_states, moves, strict=True))
+            self._compiled.scores(state, _operations(u), _operations(v))
+            for state, (u, v) in zip(kernel_states, moves, strict=True)
         ]
 
     def _load_fused(self) -> Any:

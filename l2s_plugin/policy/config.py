@@ -23,6 +23,7 @@ class _Architecture:
     """What the headers need."""
 
     network: ClassVar[str]
+    gone: ClassVar[Mapping[str, Any]] = {}  # keys of older headers, and the value that says nothing
 
     def to_dict(self) -> dict[str, Any]:
         """For a JSON header."""
@@ -34,10 +35,12 @@ class _Architecture:
         if not isinstance(data, Mapping):
             raise L2SError(f"a policy's architecture must be an object, got {data!r}")
         known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        for name in data:
-            if name not in known:
+        for name, value in data.items():
+            if name in cls.gone and value != cls.gone[name]:
+                raise L2SError(f"policies with {name} {value!r} are no longer supported")
+            if name not in known and name not in cls.gone:
                 raise unknown_name("architecture key", str(name), known)
-        return cls(**data)
+        return cls(**{name: value for name, value in data.items() if name in known})
 
 
 @dataclass(frozen=True)
@@ -67,13 +70,10 @@ class PolicyConfig(_Architecture):
     features
         `"paper"`: p / 99, est / 1000, lst / 1000. `"scaled"`: the same after all times have been rescaled so
         that the longest duration of the instance is 99.
-    hints
-        Whether what the host knows about a move is added to its score, times learned weights: how much it promises to
-        lower the makespan, and how recently what it brings back was changed (see `l2s_plugin.kernels.hints`). The
-        network then learns what to do otherwise than that rule.
     """
 
     network: ClassVar[str] = "tpm+cam"
+    gone: ClassVar[Mapping[str, Any]] = {"hints": False}
 
     width: int = 128
     layers: int = 4
@@ -84,7 +84,6 @@ class PolicyConfig(_Architecture):
     action_width: int = 64
     action_layers: int = 4
     features: str = "paper"
-    hints: bool = False
 
     def __post_init__(self) -> None:
         for name, most in _COUNTS.items():
@@ -95,8 +94,6 @@ class PolicyConfig(_Architecture):
             value = getattr(self, name)
             if value not in choices:
                 raise L2SError(f"policy {name} must be {' or '.join(choices)}, got {value!r}")
-        if not isinstance(self.hints, bool):
-            raise L2SError(f"policy hints must be true or false, got {self.hints!r}")
         if self.width % self.heads:
             raise L2SError(f"policy width {self.width} is not a multiple of its {self.heads} heads")
 

@@ -54,26 +54,20 @@ class FusedNetwork:
         self.device = torch.device(device)
         self.dtype = dtype
         folded = fold(config, weights)
-        self._hint_weight = self._floats(np.asarray(weights["hint_weight"])) if config.hints else None
         self._w: Any = Folded._make(
             [self._floats(array) for array in part] if isinstance(part, list) else self._floats(part) for part in folded
         )
 
-    def scores(
-        self,
-        states: Sequence[Any],
-        moves: Sequence[tuple[ArrayLike, ArrayLike]],
-        hints: Sequence[ArrayLike] | None = None,
-    ) -> list[NDArray[np.float32]]:
+    def scores(self, states: Sequence[Any], moves: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[NDArray[np.float32]]:
         """Scores of the candidate moves, (u, v) arrays of operations, of every state."""
         if not states:
             return []
-        batch = batch_graphs(states, moves, self.config.features, hints)
+        batch = batch_graphs(states, moves, self.config.features)
         return batch.split(self(batch).cpu().numpy().astype(np.float32))
 
     @torch.inference_mode()
     def __call__(self, batch: GraphBatch) -> Tensor:
-        """Score h'_u . h'_v of every candidate move (M), plus hints where the config says so."""
+        """Score h'_u . h'_v of every candidate move (M)."""
         if len(batch.u) == 0:
             return torch.zeros(0, dtype=self.dtype, device=self.device)
         candidates, places = np.unique(np.concatenate((batch.u, batch.v)), return_inverse=True)
@@ -90,10 +84,7 @@ class FusedNetwork:
         for weight, bias in zip(self._w.action_weight, self._w.action_bias[1:], strict=True):
             latent = torch.addmm(bias, torch.tanh(latent), weight)
         u, v = self._indices(places).view(2, -1)
-        scores = (latent[u] * latent[v]).sum(dim=1)
-        if self._hint_weight is not None:
-            scores += self._floats(batch.hints) @ self._hint_weight
-        return scores
+        return (latent[u] * latent[v]).sum(dim=1)
 
     def _topological(self, x: Tensor, arcs: _Arcs, sink: _FirstActionLayer) -> None:
         """TPM (eq. 2, 3): hands the hidden layers r^1 ... r^K (N, p) to `sink`."""

@@ -15,9 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.hints import N_HINTS, fill_all_hints
-from l2s_plugin.kernels.moves import Moves
-from l2s_plugin.kernels.view import StateView
 from l2s_plugin.schedule import Schedule
 
 Floats = NDArray[np.float32]
@@ -100,7 +97,6 @@ class GraphBatch:
     u: Indices  # (M), the nodes of the candidate moves
     v: Indices  # (M)
     move_graph: Indices  # (M)
-    hints: Floats  # (M, 4), see `hints_of`; zeros where nobody asked for them
 
     @property
     def n_graphs(self) -> int:
@@ -112,21 +108,21 @@ class GraphBatch:
         return np.split(scores, np.cumsum(counts)[:-1])
 
 
-def duration_unit(duration: NDArray[Any], features: str) -> float:
-    """What times are multiplied with before anything else; see `PolicyConfig.features`."""
-    longest = int(duration.max())
-    return _DURATION_SCALE / longest if features == "scaled" and longest > 0 else 1.0
+def node_features(
+    duration: NDArray[Any], est: NDArray[Any], lst: NDArray[Any], makespan: NDArray[Any] | int, features: str
+) -> Floats:
+    """Processing time, earliest and latest start of every node (paper, section 4.1, appendix B).
 
-
-def node_features(graph: Graph, features: str) -> Floats:
-    """(n + 2, 3): processing time, earliest and latest start of every node (paper, section 4.1, appendix B)."""
-    n = len(graph.duration)
-    unit = duration_unit(graph.duration, features)
-    x = np.zeros((n + 2, 3), np.float32)
-    x[1:-1, 0] = graph.duration * (unit / _DURATION_SCALE)
-    x[1:-1, 1] = graph.est * (unit / _TIME_SCALE)
-    x[1:-1, 2] = graph.lst * (unit / _TIME_SCALE)
-    x[-1, 1:] = graph.makespan * (unit / _TIME_SCALE)
+    Of one graph, (n) and a makespan, or of several of one size, (G, n) and (G, 1); returns (n + 2, 3) or (G, n + 2, 3).
+    `features` is that of a `PolicyConfig`.
+    """
+    longest = duration.max(axis=-1, keepdims=True)
+    unit = np.where((features == "scaled") & (longest > 0), _DURATION_SCALE / np.maximum(longest, 1), 1.0)
+    x = np.zeros((*duration.shape[:-1], duration.shape[-1] + 2, 3), np.float32)
+    x[..., 1:-1, 0] = duration * (unit / _DURATION_SCALE)
+    x[..., 1:-1, 1] = est * (unit / _TIME_SCALE)
+    x[..., 1:-1, 2] = lst * (unit / _TIME_SCALE)
+    x[..., -1, 1:] = makespan * (unit / _TIME_SCALE)
     return x
 
 
@@ -135,19 +131,8 @@ def per_duration(duration: NDArray[Any]) -> float:
     return 1 / max(float(duration.mean()), _SHORTEST)
 
 
-def hints_of(state: StateView, moves: Moves) -> Floats:
-    """What the host knows about each move (M, 4); see `l2s_plugin.kernels.hints`."""
-    hints = np.empty((len(moves.u), N_HINTS), np.float32)
-    gains = state.makespan - moves.value
-    fill_all_hints(gains, per_duration(state.instance.duration), np.ascontiguousarray(moves.idle), hints)
-    return hints
-
-
 def batch_graphs(
-    states: Iterable[Any],
-    moves: Sequence[tuple[ArrayLike, ArrayLike]],
-    features: str = "paper",
-    hints: Sequence[ArrayLike] | None = None,
+    states: Iterable[Any], moves: Sequence[tuple[ArrayLike, ArrayLike]], features: str = "paper"
 ) -> GraphBatch:
     """Put the graphs of `states` and their candidate moves, (u, v) arrays of operations for each, into one batch."""
     graphs = [graph_of(state) for state in states]
@@ -169,7 +154,7 @@ def batch_graphs(
     us, vs = ([np.asarray(pair[k], np.int64).ravel() for pair in moves] for k in (0, 1))
     numbers = np.arange(len(graphs))
     return GraphBatch(
-        features=np.concatenate([node_features(graph, features) for graph in graphs]),
+        features=np.concatenate([node_features(g.duration, g.est, g.lst, g.makespan, features) for g in graphs]),
         job_pred=np.concatenate(job_pred),
         machine_pred=np.concatenate(machine_pred),
         job_end=np.concatenate(job_end),
@@ -179,9 +164,4 @@ def batch_graphs(
         u=np.concatenate([u + 1 + first for u, first in zip(us, offset, strict=False)]),
         v=np.concatenate([v + 1 + first for v, first in zip(vs, offset, strict=False)]),
         move_graph=np.repeat(numbers, [len(u) for u in us]),
-        hints=_rows(hints) if hints is not None else np.zeros((sum(len(u) for u in us), N_HINTS), np.float32),
     )
-
-
-def _rows(parts: Sequence[ArrayLike]) -> Floats:
-    return np.concatenate([np.asarray(part, np.float32).reshape(-1, N_HINTS) for part in parts])

@@ -1,4 +1,4 @@
-"""Policies over graphs, for searches: the scores of the network, and of the hints that it adds."""
+"""Policies over graphs, for searches: the scores of the network."""
 
 from __future__ import annotations
 
@@ -8,24 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from l2s_plugin.kernels.hints import N_HINTS, add_hints
 from l2s_plugin.kernels.moves import Moves
-from l2s_plugin.kernels.policy import HINTS, score_pairs
+from l2s_plugin.kernels.policy import score_pairs
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.compiled import Scorer
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph import hints_of
 from l2s_plugin.selectors import CompiledSelector, score_kernel
 
 
 @score_kernel
 def _score(state, moves, count, parameters, scores):  # type: ignore[no-untyped-def]
     score_pairs(state, moves.u, moves.v, count, parameters, scores)
-    add_hints(moves, count, state.makespan[0], parameters[HINTS : HINTS + N_HINTS], scores)
 
 
 class GraphScorer:
-    """The scores of a policy over graphs, and of the hints it adds."""
+    """The scores of a policy over graphs."""
 
     def __init__(self, config: PolicyConfig, weights: Mapping[str, Any], device: str, engine: str) -> None:
         self._scorer = Scorer(config, weights, device, engine)
@@ -39,5 +36,4 @@ class GraphScorer:
 
     def scores_batch(self, states: Sequence[StateView], moves: Sequence[Moves]) -> list[NDArray[np.float32]]:
         """Scores of the moves of each state."""
-        hints = [hints_of(state, m) for state, m in zip(states, moves, strict=True)]
-        return self._scorer.scores_batch(states, [(m.u, m.v) for m in moves], hints)
+        return self._scorer.scores_batch(states, [(m.u, m.v) for m in moves])

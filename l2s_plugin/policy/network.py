@@ -27,7 +27,6 @@ except ImportError as error:
     raise missing_extra(str(error.name), "learn") from None
 
 N_FEATURES = 3
-RULE = (2.0, 0.0, 0.0, 0.0)  # where training begins: the rule `boltzmann`, whose temperature is half a mean duration
 
 
 class PolicyNetwork(nn.Module):
@@ -39,11 +38,10 @@ class PolicyNetwork(nn.Module):
         self.tpm = TopologicalModule(config) if config.has_tpm else None
         self.cam = ContextModule(config) if config.has_cam else None
         self.action = ActionNetwork(config)
-        self.hint_weight = nn.Parameter(torch.tensor(RULE)) if config.hints else None
         self.embedding_width = config.embedding_width
 
     def forward(self, batch: GraphBatch) -> Tensor:
-        """Score SC[u, v] = h'_u . h'_v of every candidate move (M), plus hints where the config says so."""
+        """Score SC[u, v] = h'_u . h'_v of every candidate move (M)."""
         return self.scores_and_embedding(batch)[0]
 
     def scores_and_embedding(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
@@ -54,10 +52,7 @@ class PolicyNetwork(nn.Module):
         nodes, graphs = self.embed(batch)
         ends, graph = self._index(np.concatenate((batch.u, batch.v))), self._index(batch.move_graph).repeat(2)
         u, v = self.action(torch.cat((nodes[ends], graphs[graph]), dim=1)).tensor_split(2)
-        scores = (u * v).sum(dim=1)
-        if self.hint_weight is not None:
-            scores = scores + torch.as_tensor(batch.hints).to(scores) @ self.hint_weight
-        return scores, graphs
+        return (u * v).sum(dim=1), graphs
 
     def embed(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
         """Embeddings h_V (N, p or 2p) of the nodes and h_G (G, p or 2p) of the graphs (eq. 8)."""

@@ -7,42 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.hints import add_hints
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import MovePolicyConfig
-from l2s_plugin.policy.graph import per_duration
 from l2s_plugin.policy.library import find_policy
 from l2s_plugin.policy.moves import MoveScorer
 from l2s_plugin.registry import Registry
-from l2s_plugin.selectors import CompiledSelector, score_kernel
 
 if TYPE_CHECKING:
     from l2s_plugin.policy.graph_scorer import GraphScorer
 
 FAST = "l2s-fast"  # the policy of the selector of that name
-
-
-@score_kernel
-def _score_by_hints(state, moves, count, parameters, scores):  # type: ignore[no-untyped-def]
-    for row in range(count):
-        scores[row] = 0.0
-    add_hints(moves, count, state.makespan[0], parameters, scores)
-
-
-def hint_rule(weights: ArrayLike) -> CompiledSelector:
-    """The rule that samples moves by the weighted hints alone: what is left of a policy without its network."""
-
-    def parameters(instance: Instance) -> NDArray[np.float32]:
-        own = np.array(weights, np.float32)
-        own[0] *= per_duration(instance.duration)
-        return own
-
-    return CompiledSelector("hints", _score_by_hints, sample=True, forbid_undo=True, parameters=parameters)
 
 
 class L2SSelector:

@@ -11,8 +11,7 @@ from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig, PolicyConfig
 Shape = tuple[int, ...]
 
 N_FEATURES = 3
-N_HINTS = 4  # that of `l2s_plugin.kernels.hints`, which would load numba for a listing
-N_MOVE_FEATURES = 27  # that of `l2s_plugin.kernels.move_policy`, likewise
+N_MOVE_FEATURES = 27  # that of `l2s_plugin.kernels.move_policy`, which would load numba for a listing
 _NAMED = 3  # how many wrong tensors a message names
 
 
@@ -52,8 +51,6 @@ def _graph_shapes(config: PolicyConfig) -> dict[str, Shape]:
     for layer in range(2 * config.action_layers):
         inputs = q if layer else 2 * config.embedding_width
         shapes |= {f"action.layers.{layer}.weight": (q, inputs), f"action.layers.{layer}.bias": (q,)}
-    if config.hints:
-        shapes["hint_weight"] = (N_HINTS,)
     return shapes
 
 

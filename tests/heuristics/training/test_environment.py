@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +15,7 @@ from heuristics.loop.search import Search
 from heuristics.training.environment import DUMMY, HOSTS, Environment
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.moves import NEVER
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.policy.graph import batch_graphs
 
@@ -70,7 +69,7 @@ def test_the_network_sees_the_graph_of_each_schedule(features: str) -> None:
         made: list[dict[tuple[int, int], int]] = [{} for _ in instances]  # when each swap was made
         for step in range(8):
             seen = environment.observe()
-            states, pairs, hints = [], [], []
+            states, pairs, promises = [], [], []
             for b, instance in enumerate(instances):
                 state = new_state(instance, 0)
                 set_order(state, environment.schedule(b).linear_order.astype(np.uint32))
@@ -79,8 +78,9 @@ def test_the_network_sees_the_graph_of_each_schedule(features: str) -> None:
                 states.append(state)
                 pairs.append(tuple(actions.T))
                 gains = (environment.makespans[b] - np.array(values).reshape(-1)) / max(instance.duration.mean(), 1e-6)
-                hints.append(np.column_stack([gains, recency(made[b], actions.tolist(), step)]))
-            expected = batch_graphs(states, pairs, features, hints)
+                promises.append(np.column_stack([gains, idle_steps(made[b], actions.tolist(), step)]))
+            np.testing.assert_allclose(np.column_stack(environment.promises()), np.concatenate(promises), rtol=1e-6)
+            expected = batch_graphs(states, pairs, features)
             for name, array in vars(expected).items():
                 np.testing.assert_allclose(getattr(seen, name), array, rtol=1e-6, err_msg=name)
             chosen = random_actions(environment, rng)
@@ -90,14 +90,9 @@ def test_the_network_sees_the_graph_of_each_schedule(features: str) -> None:
             environment.step(chosen)
 
 
-def recency(made: dict[tuple[int, int], int], actions: list[list[int]], step: int) -> Any:
-    """How recently what a swap brings back was changed; the moment it is allowed again counts as 0 steps."""
-    rows = np.zeros((len(actions), 3))
-    for row, (u, v) in enumerate(actions):
-        if (v, u) in made:
-            idle = step - made[v, u] - 2
-            rows[row] = [np.exp(-idle / span) for span in (4, 16, 64)]
-    return rows
+def idle_steps(made: dict[tuple[int, int], int], actions: list[list[int]], step: int) -> list[int]:
+    """For how long what a swap brings back was left alone, from the moment on that it is allowed again."""
+    return [step - made[v, u] - 2 if (v, u) in made else NEVER for u, v in actions]
 
 
 def estimate_of_swap(environment: Environment, b: int, u: int, v: int) -> int:

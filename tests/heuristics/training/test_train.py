@@ -44,7 +44,7 @@ CRITIC = TrainingConfig(
     entropy=0.01,
     largest_gradient=1.0,
     host="tabu",
-    policy=PolicyConfig.from_dict(SMALL.to_dict() | {"hints": True, "features": "scaled"}),
+    policy=PolicyConfig.from_dict(SMALL.to_dict() | {"features": "scaled"}),
 )
 MOVES = CRITIC.with_changes(
     {"algorithm": "ppo", "neighbourhood": "n7", "policy": {"network": "moves", "hidden": 16, "margin": 1.0}}
@@ -418,7 +418,8 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"policy": {"widht": 8}}, "unknown architecture key 'widht'.*width"),
         ({"policy": 3}, "policy must be a table"),
         ({"seed": -1}, "seed must be a whole number"),
-        ({"warm_up": 3}, "weights of the hints, and this policy has none"),
+        ({"warm_up": 3}, "unknown training option 'warm_up'"),
+        ({"policy": {"hints": True}}, "policies with hints True are no longer supported"),
         ({"algorithm": "a2c"}, "algorithm must be reinforce or ppo or evolution or slopes, got 'a2c'"),
     ],
 )

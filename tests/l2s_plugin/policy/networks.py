@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from l2s_plugin.kernels.hints import N_HINTS
 from l2s_plugin.kernels.state import State, new_state, set_order
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.graph import batch_graphs
@@ -34,7 +33,6 @@ def configs() -> st.SearchStrategy[PolicyConfig]:
         action_width=st.sampled_from([3, 8, 35]),
         action_layers=st.integers(1, 3),
         features=st.sampled_from(["paper", "scaled"]),
-        hints=st.booleans(),
     )
 
 
@@ -55,11 +53,6 @@ def batches() -> st.SearchStrategy[list[tuple[State, Moves]]]:
     return st.lists(states_and_moves(), min_size=1, max_size=4)
 
 
-def hints(moves: list[Moves]) -> list[np.ndarray]:
-    """Some numbers for every move, for policies that add hints."""
-    return [np.cos(3.0 * u[:, None] + v[:, None] + np.arange(N_HINTS)) for u, v in moves]
-
-
 def reference(config: PolicyConfig, seed: int, dtype: Any = torch.float64) -> tuple[Any, dict[str, np.ndarray]]:
     """The readable network with fixed random weights, ready for inference; and the weights."""
     from l2s_plugin.policy.network import PolicyNetwork
@@ -72,7 +65,7 @@ def reference(config: PolicyConfig, seed: int, dtype: Any = torch.float64) -> tu
 
 def reference_scores(network: Any, states: list[Any], moves: list[Moves]) -> list[np.ndarray]:
     """What the readable network says."""
-    batch = batch_graphs(states, moves, network.config.features, hints(moves))
+    batch = batch_graphs(states, moves, network.config.features)
     with torch.no_grad():
         return batch.split(network(batch).numpy())
 

@@ -14,6 +14,7 @@ import pytest
 
 from l2s_plugin.errors import L2SError, PolicyError, UnknownNameError
 from l2s_plugin.hookspecs import hookimpl
+from l2s_plugin.policy import tensor_file
 from l2s_plugin.policy.checkpoint import load_policy, save_policy
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.library import find_policy, installed_policies
@@ -91,6 +92,20 @@ def test_the_safetensors_library_reads_our_files_and_we_read_its(file, tmp_path)
     assert all(np.array_equal(load_policy(again).weights[name], weight) for name, weight in policy.weights.items())
 
 
+@pytest.mark.parametrize(("name", "value"), [("hints", True)])
+def test_older_headers_are_read_unless_they_ask_for_what_is_gone(name, value, tmp_path):
+    """One line that names it, in place of a policy that would select something else."""
+    path, config = tmp_path / "old.safetensors", TINY
+    save_policy(path, config, random_weights(config))
+    arrays, header = tensor_file.read(path)
+    for given in (type(value)(0), value):
+        architecture = json.dumps(config.to_dict() | {name: given})
+        tensor_file.write(path, arrays, header | {"architecture": architecture})
+        if not given:
+            assert load_policy(path).config == config
+    assert refusal(path).endswith(f"policies with {name} {value!r} are no longer supported")
+
+
 def test_torch_tensors_and_other_precisions_are_stored_as_float32(tmp_path):
     torch = pytest.importorskip("torch")
     weights = {name: torch.as_tensor(weight).double() for name, weight in random_weights().items()}
@@ -103,7 +118,7 @@ def test_torch_tensors_and_other_precisions_are_stored_as_float32(tmp_path):
 def test_reading_needs_no_torch(file):
     code = f"""
 import sys
-from l2s_plugin.policy import load_policy
+from l2s_plugin.policy import tensor_file,  load_policy
 policy = load_policy({str(file)!r})
 print(policy.n_parameters, {{"torch", "torch_geometric", "numba", "safetensors"}} & {{*sys.modules}})
 """

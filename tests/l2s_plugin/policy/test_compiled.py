@@ -28,7 +28,6 @@ from tests.l2s_plugin.policy.networks import (  # noqa: E402
     assert_close,
     batches,
     configs,
-    hints,
     reference,
     reference_scores,
 )
@@ -48,7 +47,7 @@ def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Mov
     states, moves = ([row[k] for row in batch] for k in (0, 1))
     network, weights = reference(config, seed)
     scorer = Scorer(config, weights, engine="compiled")
-    assert_close(scorer.scores_batch(states, moves, hints(moves)), reference_scores(network, states, moves))
+    assert_close(scorer.scores_batch(states, moves), reference_scores(network, states, moves))
 
 
 @pytest.mark.parametrize("normalisation", NORMALISATIONS)

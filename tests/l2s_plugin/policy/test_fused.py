@@ -24,7 +24,6 @@ from tests.l2s_plugin.policy.networks import (  # noqa: E402
     assert_close,
     batches,
     configs,
-    hints,
     reference,
     reference_scores,
 )
@@ -36,7 +35,7 @@ def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Mov
     states, moves = ([row[k] for row in batch] for k in (0, 1))
     network, weights = reference(config, seed)
     expected = reference_scores(network, states, moves)
-    assert_close(FusedNetwork(config, weights, dtype=torch.float64).scores(states, moves, hints(moves)), expected)
+    assert_close(FusedNetwork(config, weights, dtype=torch.float64).scores(states, moves), expected)
 
 
 @settings(deadline=None, derandomize=True, max_examples=50)
@@ -44,7 +43,7 @@ def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Mov
 def test_equals_the_reference_in_single_precision(config: PolicyConfig, batch: list[tuple[State, Moves]]) -> None:
     states, moves = ([row[k] for row in batch] for k in (0, 1))
     network, weights = reference(config, 0)
-    scores = FusedNetwork(config, weights).scores(states, moves, hints(moves))
+    scores = FusedNetwork(config, weights).scores(states, moves)
     assert_close(scores, reference_scores(network, states, moves))
 
 
@@ -56,8 +55,8 @@ def test_a_batch_gives_every_state_the_scores_it_gets_alone(
     _, weights = reference(config, 0)
     fused = FusedNetwork(config, weights, dtype=torch.float64)
     states, moves = ([row[k] for row in batch] for k in (0, 1))
-    alone = [fused.scores([state], [pairs], hints([pairs]))[0] for state, pairs in batch]
-    assert_close(fused.scores(states, moves, hints(moves)), alone)
+    alone = [fused.scores([state], [pairs])[0] for state, pairs in batch]
+    assert_close(fused.scores(states, moves), alone)
 
 
 @pytest.mark.parametrize("normalisation", NORMALISATIONS)

@@ -18,9 +18,6 @@ from heuristics.loop.search import Search
 from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.hookspecs import hookimpl
 from l2s_plugin.policy import L2SSelector
-from l2s_plugin.policy.checkpoint import Policy
-from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.selector import hint_rule
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.specs import SelectorSpec
 from l2s_plugin.stop import seconds, steps
@@ -61,49 +58,6 @@ def test_both_gears_take_the_same_steps_on_instances_of_every_shape(selector, in
         assert trajectory(host(instance, selector, "n5", gear="compiled", **options)) == trajectory(
             host(instance, selector, "n5", gear="python", **options)
         )
-
-
-HINTED = PolicyConfig(width=8, layers=1, action_width=8, action_layers=1, hints=True)
-
-
-@settings(deadline=None, max_examples=25)
-@given(instance=instances(), seed=st.integers(0, 1000))
-def test_hints_are_the_same_in_both_gears(instance, seed):
-    selector = L2SSelector(random_policy(HINTED, seed=seed))
-    for host in (local_search, tabu_search):
-        options = {"stop": steps(30), "seed": seed, "initial": "random"}
-        compiled, python = (host(instance, part, "n5", **options) for part in (selector, InPython(selector)))
-        assert trajectory(compiled) == trajectory(python)
-
-
-class InPython:
-    """The same selector, asked move by move."""
-
-    forbid_undo = True
-    sample = True
-
-    def __init__(self, selector):
-        self.score_moves = selector.score_moves
-        self.select = selector.select
-
-
-@settings(deadline=None, max_examples=25)
-@given(instance=instances(), seed=st.integers(0, 1000))
-def test_a_policy_without_a_network_is_the_rule_of_its_hints(instance, seed):
-    weights = {name: 0 * array for name, array in random_policy(HINTED).weights.items()}
-    weights["hint_weight"] = np.array([3.0, -2.0, 0.5, -1.0], np.float32)
-    results = [
-        local_search(instance, selector, "n5", stop=steps(40), seed=seed, initial="random")
-        for selector in (L2SSelector(Policy("hints", HINTED, weights)), hint_rule(weights["hint_weight"]))
-    ]
-    assert trajectory(results[0]) == trajectory(results[1])
-
-
-def test_hints_of_the_first_kind_alone_are_the_rule_boltzmann():
-    instance = l2s.load("la16")
-    rules = (hint_rule([2.0, 0.0, 0.0, 0.0]), "boltzmann")
-    results = [local_search(instance, rule, "n5", stop=steps(300), seed=3) for rule in rules]
-    assert trajectory(results[0]) == trajectory(results[1])
 
 
 def test_it_works_in_the_population_with_threads(selector):
@@ -283,9 +237,6 @@ sys.meta_path.insert(0, Absent())
 import l2s_plugin as l2s
 from heuristics import local_search
 from l2s_plugin.policy import L2SSelector
-from l2s_plugin.policy.checkpoint import Policy
-from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.selector import hint_rule
 print(local_search(l2s.load("ft06"), {f"l2s:{path}"!r}, stop=l2s.stop.steps(20)).selector)
 try:
     L2SSelector({str(path)!r}, device="cuda")
