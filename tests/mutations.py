@@ -96,7 +96,7 @@ def _policy_readers(folder: Path, through: Any) -> Iterator[Reader]:
     from l2s_plugin.policy.importer import read_authors_file
     from tests.l2s_plugin.policy.test_importer import authors_weights
 
-    config = MovePolicyConfig(hidden=0)
+    config = MovePolicyConfig()
     weights = {"rule": torch.zeros(27)}
     save_policy(folder / "valid", config, weights, {"note": "a", "curve": [[1, 2.5]]}, neighbourhoods=["n5"])
 

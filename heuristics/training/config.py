@@ -13,14 +13,13 @@ from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig,
 from l2s_plugin.policy.shapes import N_MOVE_FEATURES
 from l2s_plugin.records import check
 
+WHOLE_SEARCHES = ("evolution", "slopes")  # algorithms that learn from how searches end, not from steps
 _CHOICES = {
-    "algorithm": ("reinforce", "ppo", "evolution", "slopes"), "host": HOSTS, "reward": REWARDS,
+    "algorithm": ("reinforce", *WHOLE_SEARCHES), "host": HOSTS, "reward": REWARDS,
     "baseline": ("returns", "critic"),
 }  # fmt: skip
-WHOLE_SEARCHES = ("evolution", "slopes")  # algorithms that learn from how searches end, not from steps
-_OVER_MOVES = ("ppo", *WHOLE_SEARCHES)
 _COUNTS = (
-    "batches", "batch_size", "steps", "horizon", "epochs", "population",
+    "batches", "batch_size", "steps", "horizon", "population",
     "validation_instances", "validation_steps", "validation_every",
 )  # fmt: skip
 
@@ -46,11 +45,9 @@ class TrainingConfig:
     decay
         See `learning_rate`.
     algorithm
-        `"reinforce"`: n-step REINFORCE (paper, algorithm 1). `"ppo"`, for policies over moves: proximal policy
-        optimisation with a critic (see `ppo.py`), `"evolution"` of their rule by the cross-entropy method (see
-        `evolution.py`), or by its `"slopes"` from mirrored trials (see `slopes.py`).
-    epochs
-        How often `"ppo"` learns from the same moves.
+        `"reinforce"`: n-step REINFORCE (paper, algorithm 1). For policies over moves:
+        `"evolution"` of their rule by the cross-entropy method (see `evolution.py`), or by its `"slopes"` from mirrored
+        trials (see `slopes.py`).
     population
         How many weights `"evolution"` tries per batch.
     features
@@ -89,7 +86,6 @@ class TrainingConfig:
     learning_rate: float = 5e-5
     decay: bool = False
     algorithm: str = "reinforce"
-    epochs: int = 3
     population: int = 48
     features: tuple[int, ...] = ()
     reward: str = "incumbent"
@@ -133,9 +129,9 @@ class TrainingConfig:
         if not all(isinstance(k, int) and 0 <= k < N_MOVE_FEATURES for k in self.features):
             raise L2SError(f"features must be numbers from 0 to {N_MOVE_FEATURES - 1}, got {list(self.features)}")
         over_moves = isinstance(self.policy, MovePolicyConfig)
-        if over_moves != (self.algorithm in _OVER_MOVES):
+        if over_moves != (self.algorithm in WHOLE_SEARCHES):
             raise L2SError(
-                f"the algorithms {' and '.join(_OVER_MOVES)} are for policies over moves, the others for graphs"
+                f"the algorithms {' and '.join(WHOLE_SEARCHES)} are for policies over moves, the others for graphs"
             )
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
@@ -191,7 +187,7 @@ PRESETS = {
         validation_size="15x15",
         validation_instances=200,
         validation_every=5,
-        policy=MovePolicyConfig(hidden=0, margin=2.0),
+        policy=MovePolicyConfig(margin=2.0),
     ),
     "fast-moves": TrainingConfig(
         sizes=("15x15", "20x15", "20x20", "15x15", "20x15", "20x20", "30x15", "30x20", "20x10/2", "20x15/2", "10x10"),
@@ -208,28 +204,7 @@ PRESETS = {
         validation_instances=400,
         validation_steps=2000,
         validation_every=2,
-        policy=MovePolicyConfig(hidden=0, margin=0.6, drift=True),
-    ),
-    "ppo": TrainingConfig(
-        sizes=("10x10", "15x15", "20x10", "20x20", "15x10", "30x15"),
-        batches=60,
-        steps=2000,
-        horizon=32,
-        learning_rate=5e-4,
-        decay=True,
-        algorithm="ppo",
-        reward="decrement",
-        discount=0.95,
-        baseline="critic",
-        entropy=0.01,
-        largest_gradient=1.0,
-        host="tabu",
-        neighbourhood="n7",
-        validation_size="20x15",
-        validation_instances=200,
-        validation_steps=2000,
-        validation_every=6,
-        policy=MovePolicyConfig(hidden=16, margin=1.0),
+        policy=MovePolicyConfig(margin=0.6, drift=True),
     ),
 }  # fmt: skip
 

@@ -20,12 +20,10 @@ from heuristics.loop.memory import Memory, begin_record, move_capacity, new_reco
 from heuristics.training import kernels
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES, N_STATE_FEATURES
 from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.policy.graph import GraphBatch, node_features, per_duration
-from l2s_plugin.policy.moves import MoveBatch
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import NeighbourhoodSpec
@@ -57,8 +55,6 @@ class Environment:
         `"decrement"`: by how much it lowers the current makespan, negative where it rises.
     start
         Dispatching rule of the first schedules.
-    margin
-        Leave out moves whose estimate is more than so many mean durations above the best one; None leaves out none.
     seed
         Of the critical paths, where there are several, and the tenures.
     """
@@ -73,7 +69,6 @@ class Environment:
         start: str = "fdd/mwkr",
         seed: int = 0,
         registry: Registry | None = None,
-        margin: float | None = None,
     ) -> None:
         if len({(instance.n_operations, instance.n_jobs) for instance in instances}) != 1:
             raise L2SError("an environment needs one or more instances, all of the same size")
@@ -100,7 +95,6 @@ class Environment:
         self._admissible = np.zeros(len(instances), np.int64)
         self._features = features
         self._per_duration = np.array([per_duration(instance.duration) for instance in instances])
-        self._margin = None if margin is None else (margin / self._per_duration).astype(np.int64)
         self._job_pred, self._job_end = _job_arcs(instances)
         self.initial_makespans = self.makespans
         self._list()
@@ -187,15 +181,6 @@ class Environment:
         gains = (self._states.makespan[b, 0] - self._moves.value[b, rows]) * self._per_duration[b]
         return gains, np.maximum(self._moves.idle[b, rows], 0)
 
-    def observe_moves(self) -> MoveBatch:
-        """The admissible moves of all schedules, as policies over moves see them."""
-        total = int(self._admissible.sum())
-        features = np.empty((total, N_MOVE_FEATURES), np.float32)
-        states = np.empty((len(self.instances), N_STATE_FEATURES), np.float32)
-        rows = np.empty(total, np.int64)
-        kernels.observe_moves(self._states, self._moves, self._counts, self._per_duration, features, states, rows)
-        return MoveBatch(features, states, self._admissible.copy())
-
     def step(self, actions: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """Take one move in every trajectory, a number from 0 to `n_actions` - 1 or `DUMMY`; returns the rewards (B)."""
         actions = np.asarray(actions, np.int64)
@@ -216,8 +201,6 @@ class Environment:
             self._states, self._moves, self._records, self._rules, self._list_moves, self._counts, self._admissible
         )
         self._check(culprit)
-        if self._margin is not None:
-            kernels.drop_far_moves(self._moves, self._counts, self._admissible, self._margin)
         self._number()
 
     def _number(self) -> None:

@@ -7,11 +7,9 @@ instances with the same number of operations.
 from __future__ import annotations
 
 import numba
-import numpy as np
 
 from heuristics.loop.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.move_policy import EVERYTHING, fill_move_features, fill_state_features, smallest_admissible
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.state import State
 
@@ -56,34 +54,6 @@ def list_batch(states, moves, records, rules, neighbourhood, counts, admissible)
         counts[b] = count
         admissible[b] = number
     return -1
-
-
-@kernel
-def drop_far_moves(moves, counts, admissible, margins):
-    """Leave only those moves admissible whose value is within the margin (B) of the best admissible one."""
-    for b in range(counts.shape[0]):
-        move = moves_of(moves, b)
-        limit = smallest_admissible(move, counts[b]) + margins[b]
-        for row in range(counts[b]):
-            if move.admissible[row] and move.value[row] > limit:
-                move.admissible[row] = 0
-                admissible[b] -= 1
-
-
-@kernel
-def observe_moves(states, moves, counts, per_duration, features, state_features, rows):
-    """Fill what a policy over moves sees: features of the admissible moves (M, 27), one after the other, each with its
-    row in `moves`, and of the states (B, 6)."""
-    at = 0
-    for b in range(counts.shape[0]):
-        state, move, scale = state_of(states, b), moves_of(moves, b), np.float32(per_duration[b])
-        smallest = smallest_admissible(move, counts[b])
-        fill_state_features(state, move, counts[b], scale, smallest, state_features[b])
-        for row in range(counts[b]):
-            if move.admissible[row]:
-                fill_move_features(state, move, row, scale, smallest, state_features[b], EVERYTHING, features[at])
-                rows[at] = row
-                at += 1
 
 
 @kernel

@@ -26,14 +26,12 @@ from l2s_plugin.policy.checkpoint import save_policy
 from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.policy.graph import GraphBatch
 from l2s_plugin.policy.move_network import MoveNetwork
-from l2s_plugin.policy.moves import MoveBatch
 from l2s_plugin.policy.network import PolicyNetwork, frozen_statistics
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip
 from torch import Tensor, nn  # isort: skip
 
-from heuristics.training.ppo import Practice, learn
 from heuristics.training.reinforce import Stretch, sample, stretch_loss
 
 Listener = Callable[[dict[str, Any]], None]
@@ -154,12 +152,11 @@ class Trainer:
         config, seed = self.config, int(rng.integers(2**31))
         environment = Environment(
             instances, config.host, config.neighbourhood, getattr(config.policy, "features", "paper"), config.reward,
-            config.start, seed, margin=getattr(config.policy, "margin", None),
+            config.start, seed,
         )  # fmt: skip
-        go = {"reinforce": self._reinforce, "ppo": self._practise}[config.algorithm]
         rows, count = [], config.steps // config.horizon
         for k in range(count):
-            rows.append(go(environment, rng))
+            rows.append(self._reinforce(environment, rng))
             if self.progress is not None:
                 self.progress(self.state.batches + 1, (k + 1) / count)
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
@@ -266,19 +263,7 @@ class Trainer:
         self._update(loss)
         return figures
 
-    def _practise(self, environment: Environment, rng: np.random.Generator) -> dict[str, Any]:
-        """Make n moves and learn from them by proximal policy optimisation."""
-        practice = Practice()
-        with torch.no_grad():
-            for _ in range(self.config.horizon):
-                seen = environment.observe_moves()
-                scores, embedding = self._scores(seen)
-                moves = sample(scores, seen.counts, rng)
-                practice.add(seen, embedding, moves, environment.step(moves.actions))
-            last = self.network.scores_and_embedding(environment.observe_moves())[1]
-        return learn(self.network, self.critic, practice, last, self.config, rng, self._update)
-
-    def _scores(self, seen: GraphBatch | MoveBatch) -> tuple[Tensor, Tensor]:
+    def _scores(self, seen: GraphBatch) -> tuple[Tensor, Tensor]:
         scores, embedding = self.network.scores_and_embedding(seen)
         if not torch.isfinite(scores).all():
             raise self._failure("scores")

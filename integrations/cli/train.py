@@ -29,7 +29,7 @@ _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed"
 
 
 @click.command()
-@click.option("--preset", metavar="NAME", help="paper (default), fast, fast-moves or ppo; see docs/training.md.")
+@click.option("--preset", metavar="NAME", help="paper (default), fast or fast-moves; see docs/training.md.")
 @click.option("--size", "sizes", metavar="JxM[,JxM...]", help="Jobs x machines of the random instances.")
 @click.option("--config", "config_file", metavar="FILE.toml", help="Any option of the training; see docs/training.md.")
 @click.option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Folder of a new run.")

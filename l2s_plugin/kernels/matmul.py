@@ -16,7 +16,6 @@ from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.dense import float_kernel
 
 _LANES = 16
-UNITS = _LANES  # units of a layer that `rectified_units` computes at once
 # what fits into 32 registers of 512 bits, or into 16 of 256 (and into 32 of 128)
 _ROWS, _VECTORS = (8, 2) if get_host_cpu_features().get("avx512f") else (6, 1)
 _COLUMNS = _VECTORS * _LANES
@@ -72,53 +71,6 @@ def _tile(typing_context, a, i, b, j, start, out):
         return context.get_dummy_value()
 
     return types.void(a, types.int64, b, types.int64, start, out), generate
-
-
-@intrinsic
-def rectified_units(typing_context, x, depth, parameters, at):
-    """output . relu(bias + x W) for UNITS units and the first `depth` of the numbers `x`.
-
-    `parameters` holds, from `at` on, UNITS biases, UNITS output weights, and W row by row.
-    """
-
-    def generate(context, builder, signature, arguments):
-        x, parameters = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2))
-        depth, at = arguments[1], arguments[3]
-
-        def number(value):
-            return ir.Constant(ir.IntType(64), value)
-
-        def row(k):
-            place = builder.gep(parameters.data, [builder.add(at, builder.mul(k, number(_LANES)))])
-            return builder.load(builder.bitcast(place, _VECTOR.as_pointer()), align=4)
-
-        undefined = ir.Constant(_VECTOR, ir.Undefined)
-        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
-        sums = cgutils.alloca_once(builder, _VECTOR)
-        builder.store(row(number(0)), sums)
-        with cgutils.for_range(builder, depth) as loop:
-            factor = builder.load(builder.gep(x.data, [loop.index]))
-            factor = builder.insert_element(undefined, factor, ir.Constant(ir.IntType(32), 0))
-            factor = builder.shuffle_vector(factor, undefined, everywhere)
-            term = builder.fmul(factor, row(builder.add(loop.index, number(2))), flags=_FLAGS)
-            builder.store(builder.fadd(builder.load(sums), term, flags=_FLAGS), sums)
-        total = builder.load(sums)
-        zero = ir.Constant(_VECTOR, [0.0] * _LANES)
-        total = builder.select(builder.fcmp_ordered(">", total, zero), total, zero)
-        total = builder.fmul(total, row(number(1)), flags=_FLAGS)
-        lanes = _LANES
-        while lanes > 1:  # add the upper half to the lower
-            lanes //= 2
-            halves = [
-                builder.shuffle_vector(
-                    total, total, ir.Constant(ir.VectorType(ir.IntType(32), lanes), list(range(k, k + lanes)))
-                )
-                for k in (0, lanes)
-            ]
-            total = builder.fadd(*halves, flags=_FLAGS)
-        return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
-
-    return types.float32(x, types.int64, parameters, types.int64), generate
 
 
 @kernel

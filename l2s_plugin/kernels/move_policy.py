@@ -1,8 +1,8 @@
-"""A policy that looks at the moves alone: a few numbers about each, a rule and one small layer on top, compiled.
+"""A policy that looks at the moves alone: a weighted sum of a few numbers about each, compiled.
 
 A step of the compiled search takes a microsecond or two, so only the moves that come close to the best estimate are
 scored, in float32, with weights and work space in one array, `parameters`, laid out by
-`l2s_plugin.policy.move_network`.
+`l2s_plugin.policy.moves`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import numpy as np
 
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.dense import exp, float_kernel
-from l2s_plugin.kernels.matmul import UNITS, rectified_units
 from l2s_plugin.kernels.moves import NO_LIMIT, paths
 from l2s_plugin.selectors import score_kernel
 
@@ -47,8 +46,8 @@ MOVE_FEATURES = (
 )
 N_MOVE_FEATURES = 27
 
-# Features that cost something, by what they are computed from. Where a policy has no use for any of a group, and no
-# layer, they are left out.
+# Features that cost something, by what they are computed from. Where a policy has no use for any of a group, they are
+# left out.
 RECENCY, SHAPE, DURATIONS, BEFORE_IN_JOB, AFTER_IN_JOB, ON_MACHINE, MOVED, INCUMBENT, PATHS = (1 << k for k in range(9))
 EVERYTHING = (1 << 9) - 1
 FEATURE_GROUPS = {
@@ -56,28 +55,19 @@ FEATURE_GROUPS = {
     ON_MACHINE: (18, 19), MOVED: (21, 22, 23, 24), INCUMBENT: (25,), PATHS: (26,),
 }  # fmt: skip
 
-# What the critic of a training sees of the whole state: three of the features above, the best estimate, the age of the
-# search and the number of moves, forbidden ones included.
-N_STATE_FEATURES = 6
-
 # The beginning of `parameters`
-PER_DURATION, MARGIN, HIDDEN, GROUPS = range(4)
-HEADER = 16
+PER_DURATION, MARGIN, GROUPS = range(3)
+RULE = 16  # the rule and its two drifts, `ROW` apart
+ROW = 32
+_PRESENT = RULE + 3 * ROW  # room for the rule of the moment,
+_FEATURES = _PRESENT + ROW  # the features of a move,
+_COMMON = _FEATURES + ROW  # and what all moves have in common
+SIZE = _COMMON + 16
 
 _MOST = np.float32(3.0)
 _SLACK = np.float32(4.0)
 _HALF = np.float32(0.5)
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
-
-
-@kernel
-def layout(hidden):
-    """Where in `parameters` there are: the rule and its two drifts, 32 apart; the units, in blocks as `rectified_units`
-    wants them; room for the rule of the moment, the features of a move, and of the state; and the end."""
-    rule = HEADER
-    layer = rule + 96
-    present = layer + (2 + N_MOVE_FEATURES) * hidden
-    return rule, layer, present, present + 32, present + 64, present + 80
 
 
 @float_kernel
@@ -97,25 +87,22 @@ def smallest_admissible(moves, count):
 
 
 @float_kernel
-def fill_state_features(state, moves, count, per_duration, smallest, features):
-    """What all moves have in common, and for the critic of a training (6)."""
-    makespan, step = state.makespan[0], state.progress[0]
-    since = np.float32(step - state.progress[2])
+def fill_common_features(state, moves, count, per_duration, common):
+    """What all moves have in common (3)."""
+    since = np.float32(state.progress[0] - state.progress[2])
     number = 0
     for row in range(count):
         number += moves.admissible[row]
-    features[0] = min(np.float32(makespan - state.progress[1]) * per_duration, np.float32(8.0)) * _HALF
-    features[1] = since / (since + np.float32(200.0))
-    features[2] = np.float32(min(number, 32)) / np.float32(16.0)
-    features[3] = min(max(np.float32(smallest - makespan) * per_duration, -_MOST), _MOST)
-    features[4] = _ONE / (_ONE + np.float32(0.001) * np.float32(step))
-    features[5] = np.float32(min(count, 64)) / np.float32(16.0)
+    above = np.float32(state.makespan[0] - state.progress[1])
+    common[0] = min(above * per_duration, np.float32(8.0)) * _HALF
+    common[1] = since / (since + np.float32(200.0))
+    common[2] = np.float32(min(number, 32)) / np.float32(16.0)
 
 
 @float_kernel
 def fill_move_features(state, moves, row, per_duration, smallest, common, groups, features):
     """Everything about one move (27), but for features of other groups than those asked for; `common` is what
-    `fill_state_features` filled."""
+    `fill_common_features` filled."""
     makespan, value = state.makespan[0], moves.value[row]
     u, v = moves.u[row], moves.v[row]
     features[0] = min(max(np.float32(value - makespan) * per_duration, -_MOST), _MOST)
@@ -169,17 +156,14 @@ def fill_move_features(state, moves, row, per_duration, smallest, common, groups
 @float_kernel
 def score_near_moves(state, moves, count, parameters, scores):
     """Score the admissible moves whose value is within the margin of the best; -inf for the others."""
-    per_duration = parameters[PER_DURATION]
-    hidden, groups = int(parameters[HIDDEN]), int(parameters[GROUPS])
-    rule, layer, present, at, shared, _ = layout(hidden)
-    features, common = parameters[at : at + N_MOVE_FEATURES], parameters[shared : shared + N_STATE_FEATURES]
+    per_duration, groups = parameters[PER_DURATION], int(parameters[GROUPS])
+    rule, first_drift, second_drift = parameters[RULE:], parameters[RULE + ROW :], parameters[RULE + 2 * ROW :]
+    present, features, common = parameters[_PRESENT:], parameters[_FEATURES:], parameters[_COMMON:]
     smallest = smallest_admissible(moves, count)
     limit = smallest + np.int64(parameters[MARGIN] / per_duration)
-    fill_state_features(state, moves, count, per_duration, smallest, common)
+    fill_common_features(state, moves, count, per_duration, common)
     for i in range(N_MOVE_FEATURES):
-        parameters[present + i] = (
-            parameters[rule + i] + common[0] * parameters[rule + 32 + i] + common[1] * parameters[rule + 64 + i]
-        )
+        present[i] = rule[i] + common[0] * first_drift[i] + common[1] * second_drift[i]
     for row in range(count):
         if not moves.admissible[row] or moves.value[row] > limit:
             scores[row] = -np.inf
@@ -187,11 +171,7 @@ def score_near_moves(state, moves, count, parameters, scores):
         fill_move_features(state, moves, row, per_duration, smallest, common, groups, features)
         score = _ZERO
         for i in range(N_MOVE_FEATURES):
-            score += features[i] * parameters[present + i]
-        for block in range(hidden // UNITS):
-            score += rectified_units(
-                features, N_MOVE_FEATURES, parameters, layer + block * UNITS * (2 + N_MOVE_FEATURES)
-            )
+            score += features[i] * present[i]
         scores[row] = score
 
 

@@ -15,7 +15,6 @@ _CHOICES = {
     "features": ("paper", "scaled"),
 }
 _COUNTS = {"width": 4096, "layers": 64, "heads": 64, "action_width": 4096, "action_layers": 64}
-_MOST_HIDDEN = 1024
 _MOST_MARGIN = 1000
 
 
@@ -115,12 +114,10 @@ class PolicyConfig(_Architecture):
 
 @dataclass(frozen=True)
 class MovePolicyConfig(_Architecture):
-    """A network over numbers about each move, quick enough for the compiled loop; see `l2s_plugin.kernels.move_policy`.
+    """A weighted sum of numbers about each move, quick enough for the compiled loop (`l2s_plugin.kernels.move_policy`).
 
     Parameters
     ----------
-    hidden
-        Units of the one hidden layer, a multiple of 16; 0 leaves the rule, a weighted sum of the features, alone.
     margin
         Only moves whose estimate is within so many mean durations of the best admissible one are looked at.
     drift
@@ -128,15 +125,13 @@ class MovePolicyConfig(_Architecture):
     """
 
     network: ClassVar[str] = "moves"
+    gone: ClassVar[Mapping[str, Any]] = {"hidden": 0}
 
-    hidden: int = 16
     margin: float = 1.0
     drift: bool = False
 
     def __post_init__(self) -> None:
-        hidden, margin = self.hidden, self.margin
-        if not isinstance(hidden, int) or isinstance(hidden, bool) or not 0 <= hidden <= _MOST_HIDDEN or hidden % 16:
-            raise L2SError(f"policy hidden must be a multiple of 16 up to {_MOST_HIDDEN}, got {hidden!r}")
+        margin = self.margin
         if not isinstance(margin, int | float) or isinstance(margin, bool) or not 0 <= margin <= _MOST_MARGIN:
             raise L2SError(f"policy margin must be a number from 0 to {_MOST_MARGIN}, got {margin!r}")
         if not isinstance(self.drift, bool):

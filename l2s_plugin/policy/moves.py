@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.matmul import UNITS
 from l2s_plugin.kernels.move_policy import (
-    EVERYTHING,
     FEATURE_GROUPS,
     GROUPS,
-    HIDDEN,
     MARGIN,
     N_MOVE_FEATURES,
     PER_DURATION,
-    layout,
+    ROW,
+    RULE,
+    SIZE,
     score_moves,
     score_near_moves,
 )
@@ -32,15 +30,6 @@ from l2s_plugin.selectors import CompiledSelector
 Floats = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class MoveBatch:
-    """What a policy over moves sees of B states with M candidate moves altogether."""
-
-    features: Floats  # (M, 27)
-    states: Floats  # (B, 6)
-    counts: NDArray[np.int64]  # (B), candidate moves of each state, in a row
-
-
 def used_groups(rules: NDArray[Any]) -> int:
     """The groups of features (in the last dimension) that any of the rules has a weight for."""
     return sum(group for group, members in FEATURE_GROUPS.items() if np.any(rules[..., members]))
@@ -51,17 +40,11 @@ class MoveScorer:
 
     def __init__(self, config: MovePolicyConfig, weights: Mapping[str, Any]) -> None:
         self.config = config
-        rule, layer, *_, size = layout(config.hidden)
-        self._array = np.zeros(size, np.float32)
-        self._array[[MARGIN, HIDDEN]] = config.margin, config.hidden
         rules = np.vstack((weights["rule"], *weights.get("drift", ())))
+        self._array = np.zeros(SIZE, np.float32)
+        self._array[[MARGIN, GROUPS]] = config.margin, used_groups(rules)
         for k, row in enumerate(rules):
-            self._array[rule + 32 * k : rule + 32 * k + N_MOVE_FEATURES] = row
-        self._array[GROUPS] = EVERYTHING if config.hidden else used_groups(rules)
-        if config.hidden:
-            rows = np.vstack((weights["hidden.bias"], weights["output.weight"], np.transpose(weights["hidden.weight"])))
-            blocks = rows.reshape(len(rows), -1, UNITS).swapaxes(0, 1)
-            self._array[layer : layer + blocks.size] = blocks.ravel()
+            self._array[RULE + ROW * k :][:N_MOVE_FEATURES] = row
 
     def parameters(self, instance: Instance) -> Floats:
         """A fresh array for a search on `instance`."""

@@ -25,9 +25,6 @@ def _move_shapes(config: MovePolicyConfig) -> dict[str, Shape]:
     shapes: dict[str, Shape] = {"rule": (N_MOVE_FEATURES,)}
     if config.drift:
         shapes["drift"] = (2, N_MOVE_FEATURES)
-    if config.hidden:
-        shapes |= {"hidden.weight": (config.hidden, N_MOVE_FEATURES), "hidden.bias": (config.hidden,)}
-        shapes |= {"output.weight": (1, config.hidden)}
     return shapes
 
 

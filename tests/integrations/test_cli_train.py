@@ -67,7 +67,7 @@ def test_a_run_leaves_policy_figures_and_picture(preset: str, config: str, tmp_p
     assert json.loads(run("solve", "ft06", *words).stdout)["selector"] == "l2s:best"
 
 
-@pytest.mark.parametrize(("preset", "display"), [("fast", "spread"), ("fast-moves", "slope"), ("ppo", "entropy")])
+@pytest.mark.parametrize(("preset", "display"), [("fast", "spread"), ("fast-moves", "slope")])
 def test_policies_over_moves_are_trained_by_presets(preset: str, display: str, config: str, tmp_path: Path) -> None:
     file = Path(config)
     file.write_text(file.read_text().partition("warm_up")[0])

@@ -16,7 +16,7 @@ from l2s_plugin.errors import L2SError, PolicyError, UnknownNameError
 from l2s_plugin.hookspecs import hookimpl
 from l2s_plugin.policy import tensor_file
 from l2s_plugin.policy.checkpoint import load_policy, save_policy
-from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.config import MovePolicyConfig, PolicyConfig
 from l2s_plugin.policy.library import find_policy, installed_policies
 from l2s_plugin.policy.shapes import count_parameters, weight_shapes
 from l2s_plugin.registry import Registry
@@ -92,10 +92,10 @@ def test_the_safetensors_library_reads_our_files_and_we_read_its(file, tmp_path)
     assert all(np.array_equal(load_policy(again).weights[name], weight) for name, weight in policy.weights.items())
 
 
-@pytest.mark.parametrize(("name", "value"), [("hints", True)])
-def test_older_headers_are_read_unless_they_ask_for_what_is_gone(name, value, tmp_path):
+@pytest.mark.parametrize(("config", "name", "value"), [(TINY, "hints", True), (MovePolicyConfig(), "hidden", 16)])
+def test_older_headers_are_read_unless_they_ask_for_what_is_gone(config, name, value, tmp_path):
     """One line that names it, in place of a policy that would select something else."""
-    path, config = tmp_path / "old.safetensors", TINY
+    path = tmp_path / "old.safetensors"
     save_policy(path, config, random_weights(config))
     arrays, header = tensor_file.read(path)
     for given in (type(value)(0), value):

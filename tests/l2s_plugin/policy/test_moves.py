@@ -23,9 +23,8 @@ from l2s_plugin.kernels.move_policy import (
     FEATURE_GROUPS,
     MOVE_FEATURES,
     N_MOVE_FEATURES,
-    N_STATE_FEATURES,
+    fill_common_features,
     fill_move_features,
-    fill_state_features,
     smallest_admissible,
 )
 from l2s_plugin.kernels.moves import NEVER
@@ -35,7 +34,7 @@ from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.policy.moves import MoveScorer, used_groups
 from l2s_plugin.policy.shapes import N_MOVE_FEATURES as LISTED
 
-CONFIG = MovePolicyConfig(hidden=32, margin=1.5)
+CONFIG = MovePolicyConfig(margin=1.5)
 
 
 class Watched:
@@ -68,11 +67,11 @@ def watch(instance: Any, check: Any, seed: int, neighbourhood: str = "n7", steps
 def kernel_features(state: Any, moves: Any, groups: int = EVERYTHING) -> np.ndarray:
     """The features as the kernels fill them, zeros where they leave them out."""
     features = np.zeros((len(moves.u), N_MOVE_FEATURES), np.float32)
-    common = np.empty(N_STATE_FEATURES, np.float32)
+    common = np.empty(3, np.float32)
     own = type(moves)._make(np.ascontiguousarray(column) for column in moves)
     scale = np.float32(1 / state.instance.duration.mean())
     smallest = smallest_admissible(own, len(own.u))
-    fill_state_features(state.kernel_state, own, len(own.u), scale, smallest, common)
+    fill_common_features(state.kernel_state, own, len(own.u), scale, common)
     for row in range(len(own.u)):
         fill_move_features(state.kernel_state, own, row, scale, smallest, common, groups, features[row])
     return features
@@ -176,7 +175,7 @@ def test_a_rule_needs_only_the_groups_of_features_that_it_has_weights_for() -> N
             rule = np.zeros(N_MOVE_FEATURES, np.float32)
             rule[[0, *members]] = rng.normal(size=1 + len(members))
             assert used_groups(rule) == group
-            scorer = MoveScorer(MovePolicyConfig(hidden=0, margin=100.0), {"rule": rule})
+            scorer = MoveScorer(MovePolicyConfig(margin=100.0), {"rule": rule})
             scores = scorer.scores_batch([search.view], [moves])[0]
             np.testing.assert_allclose(scores, everything @ rule, rtol=1e-4, atol=1e-5)
             drift = np.vstack((np.zeros_like(rule), rule))
@@ -205,15 +204,11 @@ def test_what_was_reversed_is_counted() -> None:
     assert max(seen) > 3
 
 
-@pytest.mark.parametrize(("hidden", "drift"), [(0, False), (0, True), (16, True), (48, False)])
-def test_compiled_scores_are_those_of_the_network(hidden: int, drift: bool) -> None:
-    torch = pytest.importorskip("torch")
-    from l2s_plugin.policy.move_network import MoveNetwork
-
-    config = replace(CONFIG, hidden=hidden, drift=drift)
+@pytest.mark.parametrize("drift", [False, True])
+def test_scores_are_weighted_sums_and_drift_with_the_search(drift: bool) -> None:
+    config = replace(CONFIG, drift=drift)
     policy = random_policy(config, seed=3)
-    network = MoveNetwork(config)
-    network.load_state_dict({name: torch.as_tensor(weight) for name, weight in policy.weights.items()})
+    rule, (gap, age) = policy.weights["rule"], policy.weights.get("drift", np.zeros((2, N_MOVE_FEATURES)))
     scorer = MoveScorer(config, policy.weights)
     compared = 0
 
@@ -223,8 +218,8 @@ def test_compiled_scores_are_those_of_the_network(hidden: int, drift: bool) -> N
         scores = scorer.scores_batch([state], [moves])[0]
         features = kernel_features(state, moves)
         near = moves.value <= moves.value.min() + int(CONFIG.margin * state.instance.duration.mean())
-        expected = network(torch.as_tensor(features)).detach().numpy()
-        np.testing.assert_allclose(scores[near], expected[near], rtol=1e-4, atol=1e-5)
+        expected = [x @ (rule + x[6] * gap + x[7] * age) for x in features]
+        np.testing.assert_allclose(scores[near], np.array(expected)[near], rtol=1e-4, atol=1e-5)
         assert np.isneginf(scores[~near]).all()
         compared += int(near.sum())
 
@@ -267,7 +262,7 @@ def test_a_policy_survives_its_file(tmp_path: Path) -> None:
     policy = load_policy(path)
     assert policy.config == CONFIG
     assert policy.to_dict()["network"] == "moves"
-    assert policy.n_parameters == 27 + 32 * 27 + 32 + 32
+    assert policy.n_parameters == 27
     for name, weight in random_weights(CONFIG, 7).items():
         np.testing.assert_array_equal(policy.weights[name], weight)
 
@@ -275,8 +270,7 @@ def test_a_policy_survives_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"hidden": 20}, "multiple of 16"),
-        ({"hidden": -16}, "multiple of 16"),
+        ({"hidden": 16}, "policies with hidden 16 are no longer supported"),
         ({"margin": -1}, "margin must be"),
         ({"margin": float("nan")}, "margin must be"),
         ({"drift": 1}, "drift must be true or false"),
