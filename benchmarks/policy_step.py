@@ -11,8 +11,7 @@ the baseline's scores are compared with ours.
 baseline   what the paper describes, written straightforwardly: a networkx graph per solution, the critical-path
            method on it, the network in PyG (GINConv, GATConv, BatchNorm1d), all nodes through the action network,
            a masked N x N matrix of scores, softmax, sample
-fused      our search (python gear) with the fused network in torch
-single     our search (python gear) with a selector in Python around the compiled network: `Scorer`
+single     our search (python gear) with a selector in Python around the compiled network: `GraphScorer`
 loop       our search (compiled gear): the compiled network inside the compiled loop
 """
 
@@ -40,15 +39,14 @@ from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
 from l2s_plugin.generate import taillard
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.policy.checkpoint import Policy
-from l2s_plugin.policy.compiled import Scorer
 from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.graph_scorer import GraphScorer
 from l2s_plugin.policy.network import PolicyNetwork
 from l2s_plugin.policy.selector import L2SSelector
 from l2s_plugin.schedule import Schedule
 
-METHODS = ("baseline", "fused", "single", "loop")
+METHODS = ("baseline", "single", "loop")
 
 
 class BaselineNetwork(nn.Module):
@@ -194,11 +192,11 @@ class BaselineSearch:
 class Sampler:
     """A selector in Python: samples from the softmax of the scores."""
 
-    def __init__(self, scorer: Scorer) -> None:
+    def __init__(self, scorer: GraphScorer) -> None:
         self.scorer = scorer
 
     def select(self, state: Any, moves: Any, rng: np.random.Generator) -> int:
-        scores = self.scorer.scores(state, moves.u, moves.v).astype(np.float64)
+        scores = self.scorer.scores_batch([state], [moves])[0].astype(np.float64)
         weights = np.exp(scores - scores.max()).cumsum()
         return int(np.searchsorted(weights, rng.random() * weights[-1]))
 
@@ -219,14 +217,15 @@ class OurSearch:
         assert self.search.step == until, "no moves: choose another start"
 
 
-def check_agreement(baseline: BaselineSearch, scorer: Scorer) -> None:
+def check_agreement(baseline: BaselineSearch, scorer: GraphScorer) -> None:
     """The baseline and ours must score the same moves alike."""
     for _ in range(3):
         moves = baseline.moves()
         u, v = np.array(moves).T
         schedule = Schedule.from_machine_orders(baseline.instance, [np.array(order) - 1 for order in baseline.orders])
         assert schedule.makespan == baseline.makespan
-        np.testing.assert_allclose(scorer.scores(schedule, u - 1, v - 1), baseline.scores()[u, v], rtol=1e-3)
+        (ours,) = scorer.scores_batch([schedule], [(u - 1, v - 1)])
+        np.testing.assert_allclose(ours, baseline.scores()[u, v], rtol=1e-3)
         baseline.step()
 
 
@@ -245,17 +244,16 @@ def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
     # far from a good schedule, where some have no moves
     schedule = Schedule.from_linear_order(instance, random_order(instance, 1))
     baseline = BaselineSearch(schedule, baseline_network(config, weights))
-    fused = Scorer(config, weights, engine="fused")
-    check_agreement(baseline, fused)
+    scorer = GraphScorer(config, weights)
+    check_agreement(baseline, scorer)
     policy = Policy("random", config, {name: value.numpy() for name, value in weights.items()})
     searches = {
-        "fused": OurSearch(schedule, Sampler(fused), "python"),
-        "single": OurSearch(schedule, Sampler(Scorer(config, weights, engine="compiled")), "python"),
+        "single": OurSearch(schedule, Sampler(scorer), "python"),
         "loop": OurSearch(schedule, L2SSelector(policy), "compiled"),
     }
     run: dict[str, Callable[[int], None]] = {name: search.steps for name, search in searches.items()}
     run["baseline"] = lambda count: [baseline.step() for _ in range(count)] and None
-    counts = {"baseline": 2, "fused": 5, "single": 20, "loop": 20}
+    counts = {"baseline": 2, "single": 20, "loop": 20}
     seconds: dict[str, list[float]] = {method: [] for method in METHODS}
     for turn in range(rounds + 1):
         for method in METHODS:
@@ -273,27 +271,6 @@ def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def measure_batch(instance: Instance, width: int, rounds: int, size: int = 16) -> dict[str, float]:
-    """Milliseconds per state of the network alone, for a batch of states: each engine, on the CPU."""
-    config = PolicyConfig(width=width, action_width=width)
-    torch.manual_seed(1)
-    weights = PolicyNetwork(config).state_dict()
-    states = []
-    for seed in range(size):
-        states.append(new_state(instance, 0))
-        set_order(states[-1], random_order(instance, seed).astype(np.uint32))
-    moves = [(state.order[:8], state.order[8:16]) for state in states]
-    scorers = {engine: Scorer(config, weights, engine=engine) for engine in ("fused", "compiled")}
-    seconds: dict[str, list[float]] = {engine: [] for engine in scorers}
-    for turn in range(rounds + 1):
-        for engine, scorer in scorers.items():
-            start = time.perf_counter()
-            scorer.scores_batch(states, moves)
-            if turn:
-                seconds[engine].append((time.perf_counter() - start) / size)
-    return {engine: round(1e3 * statistics.median(values), 4) for engine, values in seconds.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="15x15,30x20,100x20")
@@ -304,8 +281,8 @@ def main() -> None:
     torch.set_num_threads(1)
 
     rows: list[dict[str, Any]] = []
-    print("| width | size | baseline ms | fused ms | single ms | loop ms | fused | single | loop |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| width | size | baseline ms | single ms | loop ms | single | loop |")
+    print("|---|---|---|---|---|---|---|")
     for width in map(int, options.widths.split(",")):
         for size in options.sizes.split(","):
             n_jobs, n_machines = map(int, size.split("x"))
@@ -314,12 +291,6 @@ def main() -> None:
             times = " | ".join(f"{row['milliseconds'][method]:.2f}" for method in METHODS)
             ratios = " | ".join(f"{row['times_faster'][method]:.1f}x" for method in METHODS[1:])
             print(f"| {width} | {size} | {times} | {ratios} |", flush=True)
-    print("\nNetwork alone, 16 states in one call, ms per state:\n")
-    print("| width | size | fused | compiled |\n|---|---|---|---|")
-    for row in rows:
-        n_jobs, n_machines = map(int, row["size"].split("x"))
-        row["batch_milliseconds"] = batch = measure_batch(taillard(n_jobs, n_machines, 1, 2), row["width"], 5)
-        print(f"| {row['width']} | {row['size']} | {batch['fused']:.2f} | {batch['compiled']:.2f} |", flush=True)
     if options.output:
         versions = {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
         setup = {"threads": 1, "cores": os.cpu_count(), "rounds": options.rounds, **versions}

@@ -104,9 +104,7 @@ def save_policy(
     neighbourhoods
         The only neighbourhoods it can score; None for any with pairs of operations as moves.
     """
-    arrays = {name: _as_array(weight) for name, weight in weights.items()}
-    check_shapes(config, arrays, str(path))
-    _check_finite(arrays, str(path))
+    arrays = checked_weights(config, weights, str(path))
     contents = {
         "architecture": config.to_dict(),
         "record": dict(record or {}),
@@ -138,9 +136,7 @@ def load_policy(path: str | Path, name: str | None = None) -> Policy:
         raise
     except L2SError as error:
         raise PolicyError(f"{path}: {error}") from error
-    check_shapes(config, raw, str(path))
-    weights = {key: _as_array(array) for key, array in raw.items()}
-    _check_finite(weights, str(path))
+    weights = checked_weights(config, raw, str(path))
     neighbourhoods = _parse(path, header, "neighbourhoods", list[str] | None)
     return Policy(
         name=name or path.name.removesuffix(SUFFIX),
@@ -174,8 +170,12 @@ def _as_array(weight: Any) -> NDArray[Any]:
     return array.astype(np.int64 if array.dtype.kind in "iu" else np.float32)
 
 
-def _check_finite(weights: Mapping[str, NDArray[Any]], source: str) -> None:
-    for name, array in weights.items():
+def checked_weights(config: AnyConfig, weights: Mapping[str, Any], source: str) -> dict[str, NDArray[Any]]:
+    """The weights, numpy or torch, as arrays; raises when they are not those of the architecture, or not finite."""
+    check_shapes(config, weights, source)
+    arrays = {name: _as_array(weight) for name, weight in weights.items()}
+    for name, array in arrays.items():
         bad = array.size - np.count_nonzero(np.isfinite(array))
         if bad:
             raise PolicyError(f"{source}: tensor {name!r} has {bad} weights that are not finite numbers")
+    return arrays

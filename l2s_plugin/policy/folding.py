@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from l2s_plugin.errors import L2SError
 from l2s_plugin.policy.config import PolicyConfig
 
 Floats = NDArray[np.float64]
@@ -51,69 +50,69 @@ def cam_columns(config: PolicyConfig) -> int:
     return -(-(2 * config.width + 4 * config.heads) // COLUMN_BLOCK) * COLUMN_BLOCK
 
 
-def fold(config: PolicyConfig, weights: Mapping[str, Any]) -> Folded:
-    """Rearrange the weights of a `PolicyNetwork` (its `state_dict`, or the same as numpy arrays)."""
-    names = _Weights(weights)
+def fold(config: PolicyConfig, weights: Mapping[str, NDArray[Any]]) -> Folded:
+    """Rearrange the weights of a `PolicyNetwork` (its `state_dict` as numpy arrays)."""
+    w = {name: np.asarray(weight, np.float64) for name, weight in weights.items()}
     p, n_layers = config.width, config.layers
     tpm_weight, tpm_constant, norm_scale, norm_shift = [], [], [], []
     cam_weight, cam_bias = [], []
     outer, outer_bias = np.zeros((0, 0)), np.zeros(0)  # linear2 of the layer before
     width = config.embedding_width
-    first = names("action.layers.0.weight", config.action_width, 2 * width)
+    first = w["action.layers.0.weight"]
     node: list[Floats] = []
     graph: list[Floats] = []
-    bias = names("action.layers.0.bias", config.action_width).copy()
+    bias = w["action.layers.0.bias"].copy()
     for k in range(n_layers):
-        in_width = p if k else 3
         if config.has_tpm:
             at = f"tpm.layers.{k}"
-            inner = names(f"{at}.linear1.weight", p, in_width)
+            inner = w[f"{at}.linear1.weight"]
             tpm_weight.append((inner @ outer if k else inner).T)
             tpm_constant.append(inner @ outer_bias if k else np.zeros(p))
-            scale, shift = names(f"{at}.norm.weight", p), names(f"{at}.norm.bias", p)
+            scale, shift = w[f"{at}.norm.weight"], w[f"{at}.norm.bias"]
             if config.normalisation == "running":
-                scale = scale / np.sqrt(names(f"{at}.norm.running_var", p) + NORM_EPS)
-                shift = shift + scale * (names(f"{at}.linear1.bias", p) - names(f"{at}.norm.running_mean", p))
+                scale = scale / np.sqrt(w[f"{at}.norm.running_var"] + NORM_EPS)
+                shift = shift + scale * (w[f"{at}.linear1.bias"] - w[f"{at}.norm.running_mean"])
             norm_scale.append(scale)
             norm_shift.append(shift)
-            outer, outer_bias = names(f"{at}.linear2.weight", p, p), names(f"{at}.linear2.bias", p)
+            outer, outer_bias = w[f"{at}.linear2.weight"], w[f"{at}.linear2.bias"]
             for part, columns in ((node, first[:, :p]), (graph, first[:, width : width + p])):
                 part.append((columns @ outer).T)
                 bias += columns @ outer_bias
         if config.has_cam:
-            cam_weight.append(_cam_weight(config, names, k, in_width))
-            cam_bias.append(np.concatenate([names(f"cam.layers.{k}.{arcs}.bias", p) for arcs in ("job", "machine")]))
+            cam_weight.append(_cam_weight(config, w, k))
+            cam_bias.append(np.concatenate([w[f"cam.layers.{k}.{arcs}.bias"] for arcs in ("job", "machine")]))
     if config.has_cam:
         node.append(first[:, width - p : width].T)
         graph.append(first[:, 2 * width - p :].T)
-    action_weight, action_bias = _action(config, names, bias)
+    action_weight, action_bias = _action(config, w, bias)
     return Folded(
         tpm_weight, tpm_constant, norm_scale, norm_shift, cam_weight, cam_bias,
         np.concatenate(node), np.concatenate(graph), action_weight, action_bias,
     )  # fmt: skip
 
 
-def _cam_weight(config: PolicyConfig, names: _Weights, k: int, in_width: int) -> Floats:
+def _cam_weight(config: PolicyConfig, w: Mapping[str, Floats], k: int) -> Floats:
     p, h = config.width, config.heads
+    in_width = w[f"cam.layers.{k}.job.lin.weight"].shape[1]
     weight = np.zeros((cam_columns(config), in_width))
     for i, arcs in enumerate(("job", "machine")):
         at = f"cam.layers.{k}.{arcs}"
-        message = names(f"{at}.lin.weight", p, in_width)
+        message = w[f"{at}.lin.weight"]
         weight[i * p : (i + 1) * p] = message
         for j, side in enumerate(("att_src", "att_dst")):
-            attention = names(f"{at}.{side}", 1, h, p // h)[0]
+            attention = w[f"{at}.{side}"][0]
             row = 2 * p + (2 * i + j) * h
             weight[row : row + h] = np.einsum("hc,hcf->hf", attention, message.reshape(h, p // h, in_width))
     return weight.T
 
 
-def _action(config: PolicyConfig, names: _Weights, bias: Floats) -> tuple[list[Floats], list[Floats]]:
+def _action(config: PolicyConfig, w: Mapping[str, Floats], bias: Floats) -> tuple[list[Floats], list[Floats]]:
     """The layers after the first; a block's second layer and the next block's first are one."""
     q = config.action_width
     weights, biases = [], [bias]
     before, before_bias = np.eye(q), np.zeros(q)
     for i in range(1, 2 * config.action_layers):
-        weight, bias = names(f"action.layers.{i}.weight", q, q), names(f"action.layers.{i}.bias", q)
+        weight, bias = w[f"action.layers.{i}.weight"], w[f"action.layers.{i}.bias"]
         weight, bias = weight @ before, weight @ before_bias + bias
         if i % 2 == 1 and i + 1 < 2 * config.action_layers:
             before, before_bias = weight, bias
@@ -122,23 +121,3 @@ def _action(config: PolicyConfig, names: _Weights, bias: Floats) -> tuple[list[F
         biases.append(bias)
         before, before_bias = np.eye(q), np.zeros(q)
     return weights, biases
-
-
-class _Weights:
-    """Weights by name, as float64, checked for their shape."""
-
-    def __init__(self, weights: Mapping[str, Any]) -> None:
-        self._weights = weights
-
-    def __call__(self, name: str, *shape: int) -> Floats:
-        if name not in self._weights:
-            raise L2SError(f"policy weights lack {name!r}")
-        value = self._weights[name]
-        if hasattr(value, "detach"):
-            value = value.detach().cpu().numpy()
-        array = np.asarray(value, np.float64)
-        if array.shape != shape:
-            raise L2SError(f"policy weight {name!r} has shape {array.shape}, expected {shape}")
-        if not np.isfinite(array).all():
-            raise L2SError(f"policy weight {name!r} holds values that are not finite numbers")
-        return array

@@ -1,28 +1,30 @@
 """The policy network of the paper (section 4.2), written with PyG to be read and to be trained.
 
-Searches use `l2s_plugin.policy.compiled` and, off the CPU, `l2s_plugin.policy.fused`: the same scores, faster. Shapes:
-N nodes of all graphs of a batch together, G graphs, M candidate moves, p = `width`, q = `action_width`.
+Searches on the CPU use `l2s_plugin.kernels.policy`: the same scores, faster. Shapes: N nodes of all graphs of a batch
+together, G graphs, M candidate moves, p = `width`, q = `action_width`.
 
 Where the authors' code and the paper's text differ, this follows the code: see docs/policy-network.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import missing_extra
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph import GraphBatch
+from l2s_plugin.policy.graph import GraphBatch, batch_graphs
 
 try:
     import torch
     from torch import Tensor, nn
     from torch.nn import functional as F  # noqa: N812
     from torch_geometric.nn import GATConv, SimpleConv, global_mean_pool
-    from torch_geometric.utils import add_self_loops, scatter
+    from torch_geometric.utils import add_self_loops
 except ImportError as error:
     raise missing_extra(str(error.name), "learn") from None
 
@@ -39,6 +41,21 @@ class PolicyNetwork(nn.Module):
         self.cam = ContextModule(config) if config.has_cam else None
         self.action = ActionNetwork(config)
         self.embedding_width = config.embedding_width
+
+    @classmethod
+    def trained(cls, config: PolicyConfig, weights: Mapping[str, Any], device: str = "cpu") -> PolicyNetwork:
+        """The network with these weights, ready for inference."""
+        network = cls(config)
+        network.load_state_dict({name: torch.as_tensor(weight) for name, weight in weights.items()})
+        return network.to(device).eval()
+
+    @torch.inference_mode()
+    def scores(self, states: Sequence[Any], moves: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[NDArray[np.float32]]:
+        """Scores of the candidate moves, (u, v) arrays of operations, of every state."""
+        if not states:
+            return []
+        batch = batch_graphs(states, moves, self.config.features)
+        return batch.split(self(batch).cpu().numpy())
 
     def forward(self, batch: GraphBatch) -> Tensor:
         """Score SC[u, v] = h'_u . h'_v of every candidate move (M)."""
@@ -69,12 +86,6 @@ class PolicyNetwork(nn.Module):
             nodes.append(nu)
             graphs.append(nu_graph)
         return torch.cat(nodes, dim=1), torch.cat(graphs, dim=1)
-
-    def log_probabilities(self, batch: GraphBatch) -> Tensor:
-        """Logarithm of the policy pi(a | s) (M): a softmax over the candidate moves of each graph, nothing else."""
-        scores, graph = self(batch), self._index(batch.move_graph)
-        shifted = scores - scatter(scores.detach(), graph, dim_size=batch.n_graphs, reduce="max")[graph]
-        return shifted - scatter(shifted.exp(), graph, dim_size=batch.n_graphs).log()[graph]
 
     def _index(self, values: object) -> Tensor:
         return torch.as_tensor(values, dtype=torch.long, device=self._weight.device)

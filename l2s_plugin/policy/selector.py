@@ -38,9 +38,8 @@ class L2SSelector:
     sample
         True: sample from the softmax of the scores, as the paper does. False: take the highest score.
     device
-        Where a network over graphs runs: `"cpu"`, `"cuda"`, ... Policies over moves stay on the CPU.
-    engine
-        Which form of it to use: `"auto"`, `"compiled"` or `"fused"`; see `Scorer`.
+        Where a network over graphs runs: `"cpu"`, compiled, or `"cuda"`, ..., by torch. Policies over moves stay on the
+        CPU.
     registry
         Where to look for the policy, instead of among the installed plugins.
     """
@@ -52,13 +51,12 @@ class L2SSelector:
         policy: str | Path | Policy | None = None,
         sample: bool = True,
         device: str = "cpu",
-        engine: str = "auto",
         registry: Registry | None = None,
     ) -> None:
         self.policy = find_policy(policy, registry)
         self.sample = sample
         self._default = policy is None
-        self._place, self._registry = (device, engine), registry
+        self._device, self._registry = device, registry
         self.name = f"{'l2s' if sample else 'l2s-greedy'}:{self.policy.name}"
         self._scorer: GraphScorer | MoveScorer
         if isinstance(self.policy.config, MovePolicyConfig):
@@ -66,7 +64,7 @@ class L2SSelector:
         else:
             from l2s_plugin.policy.graph_scorer import GraphScorer  # compiles the network, which other policies spare
 
-            self._scorer = GraphScorer(self.policy.config, self.policy.weights, device, engine)
+            self._scorer = GraphScorer(self.policy.config, self.policy.weights, device)
         self.compiled = self._scorer.selector(self.name, sample)
 
     def for_host(self, host: str) -> L2SSelector:
@@ -79,7 +77,7 @@ class L2SSelector:
         policy = find_policy(None, self._registry, host)
         if policy.name == self.policy.name:
             return self
-        return L2SSelector(policy, self.sample and host != "tabu", *self._place, self._registry)
+        return L2SSelector(policy, self.sample and host != "tabu", self._device, self._registry)
 
     def check_neighbourhood(self, neighbourhood: str) -> None:
         """Raise when the policy does not know these moves; hosts ask before they start."""

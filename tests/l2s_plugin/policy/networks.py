@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from l2s_plugin.kernels.state import State, new_state, set_order
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph import batch_graphs
 from tests.policies import random_weights
 from tests.strategies import instances, linear_orders
 
@@ -58,16 +57,12 @@ def reference(config: PolicyConfig, seed: int, dtype: Any = torch.float64) -> tu
     from l2s_plugin.policy.network import PolicyNetwork
 
     weights = random_weights(config, seed)
-    network = PolicyNetwork(config)
-    network.load_state_dict({name: torch.as_tensor(value) for name, value in weights.items()})
-    return network.eval().to(dtype), weights
+    return PolicyNetwork.trained(config, weights).to(dtype), weights
 
 
 def reference_scores(network: Any, states: list[Any], moves: list[Moves]) -> list[np.ndarray]:
     """What the readable network says."""
-    batch = batch_graphs(states, moves, network.config.features)
-    with torch.no_grad():
-        return batch.split(network(batch).numpy())
+    return network.scores(states, moves)
 
 
 def assert_close(scores: list[np.ndarray], expected: list[np.ndarray]) -> None:

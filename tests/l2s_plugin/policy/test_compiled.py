@@ -14,8 +14,9 @@ from l2s_plugin.generate import taillard
 from l2s_plugin.kernels.matmul import product
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.kernels.view import StateView
-from l2s_plugin.policy.compiled import CompiledNetwork, Scorer
+from l2s_plugin.policy.compiled import CompiledNetwork
 from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.graph_scorer import GraphScorer
 from l2s_plugin.schedule import Schedule
 from tests.policies import random_weights
 from tests.reference import NORMALISATIONS, golden_cases, golden_policy
@@ -46,8 +47,7 @@ def state_of(schedule: Schedule) -> State:
 def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Moves]], seed: int) -> None:
     states, moves = ([row[k] for row in batch] for k in (0, 1))
     network, weights = reference(config, seed)
-    scorer = Scorer(config, weights, engine="compiled")
-    assert_close(scorer.scores_batch(states, moves), reference_scores(network, states, moves))
+    assert_close(GraphScorer(config, weights).scores_batch(states, moves), reference_scores(network, states, moves))
 
 
 @pytest.mark.parametrize("normalisation", NORMALISATIONS)
@@ -55,7 +55,7 @@ def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Mov
 def test_reproduces_the_golden_scores(case, normalisation: str) -> None:
     config, weights = golden_policy(normalisation)
     state = state_of(Schedule.from_machine_orders(case.instance, case.machine_orders))
-    scores = Scorer(config, weights, engine="compiled").scores(state, *case.moves.T)
+    (scores,) = GraphScorer(config, weights).scores_batch([state], [case.moves.T])
     np.testing.assert_allclose(scores, case.scores[normalisation], rtol=1e-5)
 
 
@@ -83,57 +83,52 @@ def test_threads_with_states_of_their_own_share_a_network() -> None:
             np.testing.assert_array_equal(scores, [expected] * 10)
 
 
-def test_engines_behind_one_interface() -> None:
-    """A view, a kernel state and a schedule get the same scores, whatever the engine."""
+def test_both_forms_behind_one_interface() -> None:
+    """A view, a kernel state and a schedule get the same scores, compiled on the CPU and by torch."""
     instance = taillard(6, 5, 1, 2)
     schedule = Schedule.from_linear_order(instance, np.arange(30))
     state = state_of(schedule)
     weights = random_weights(SMALL)
-    auto, fused = Scorer(SMALL, weights), Scorer(SMALL, weights, engine="fused")
+    compiled, by_torch = GraphScorer(SMALL, weights), GraphScorer(SMALL, weights, "cpu:0")
+    assert compiled.selector("name", sample=True) is not None
+    assert by_torch.selector("name", sample=True) is None
     u, v = [0, 5, 10], [6, 12, 3]
-    expected = auto.scores(state, u, v)
-    assert expected.dtype == np.float32
-    assert len(auto.scores(state, [], [])) == 0
-    for scores in (
-        auto.scores(StateView(instance, state), u, v),
-        auto.scores_batch([state, schedule], [([], []), (u, v)])[1],
-        fused.scores(state, u, v),
-        fused.scores(StateView(instance, state), u, v),
-    ):
-        np.testing.assert_allclose(scores, expected, rtol=1e-5)
+    (expected,) = compiled.scores_batch([state], [(u, v)])
+    for scorer in (compiled, by_torch):
+        assert scorer.scores_batch([], []) == []
+        assert [len(scores) for scores in scorer.scores_batch([state] * 2, [([], []), (u, v)])] == [0, 3]
+        for form in (state, StateView(instance, state), schedule):
+            (scores,) = scorer.scores_batch([form], [(u, v)])
+            assert scores.dtype == np.float32
+            np.testing.assert_allclose(scores, expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"engine": "gpu"}, "unknown policy engine 'gpu'"),
-        ({"engine": "compiled", "device": "cuda"}, "runs on the cpu"),
-    ],
-)
-def test_a_wrong_engine_is_one_clear_line(arguments: dict[str, str], message: str) -> None:
-    with pytest.raises(L2SError, match=message):
-        Scorer(SMALL, random_weights(SMALL), **arguments)
+def test_a_missing_device_is_one_clear_line() -> None:
+    for device in ("cuda:7", "nonsense"):
+        with pytest.raises(L2SError, match=f"device '{device}' cannot be used") as caught:
+            GraphScorer(SMALL, random_weights(SMALL), device)
+        assert "\n" not in str(caught.value)
 
 
 def test_bad_weights_and_moves_are_one_clear_line() -> None:
     weights = random_weights(SMALL)
     name = "action.layers.0.bias"
     for value, message in (
-        (weights[name][:-1], "has shape"),
+        (weights[name][:-1], r"shape of 'action.layers.0.bias' is \[7\], not \[8\]"),
         (np.full_like(weights[name], np.nan), "not finite"),
-        (None, "lack 'action.layers.0.bias'"),
+        (None, "missing 'action.layers.0.bias'"),
     ):
         broken = {**weights, name: value}
         if value is None:
             del broken[name]
         with pytest.raises(L2SError, match=message):
-            Scorer(SMALL, broken)
+            GraphScorer(SMALL, broken)
     state = state_of(Schedule.from_linear_order(taillard(2, 2, 1, 2), np.arange(4)))
-    scorer = Scorer(SMALL, weights, engine="compiled")
+    scorer = GraphScorer(SMALL, weights)
     with pytest.raises(L2SError, match="operations from 0 to 3"):
-        scorer.scores(state, [0], [4])
+        scorer.scores_batch([state], [([0], [4])])
     with pytest.raises(L2SError, match="same length"):
-        scorer.scores(state, [0], [1, 2])
+        scorer.scores_batch([state], [([0], [1, 2])])
     with pytest.raises(L2SError, match="moves for 1"):
         scorer.scores_batch([state, state], [([0], [1])])
 

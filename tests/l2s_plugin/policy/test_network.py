@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from l2s_plugin import generate
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.authors import map_authors_keys
@@ -14,7 +15,7 @@ from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.graph import batch_graphs, graph_of, graph_of_arrays
 from l2s_plugin.schedule import Schedule
 from tests.policies import random_weights
-from tests.reference import NORMALISATIONS, golden_cases, golden_policy
+from tests.reference import NORMALISATIONS, GoldenCase, golden_cases, golden_policy
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -37,9 +38,7 @@ TINY = Instance.from_jobs([[(0, 3), (1, 2)], [(1, 4)]])
 def authors(request: pytest.FixtureRequest) -> PolicyNetwork:
     """The network with the authors' weights."""
     config, weights = golden_policy(request.param)
-    network = PolicyNetwork(config)
-    network.load_state_dict(weights)
-    return network.eval()
+    return PolicyNetwork.trained(config, weights)
 
 
 @pytest.mark.parametrize("case", golden_cases(), ids=lambda case: case.name)
@@ -64,16 +63,45 @@ def test_a_batch_gives_every_state_the_scores_it_gets_alone(
     assert_close(reference_scores(network, states, moves), alone)
 
 
-@settings(deadline=None, max_examples=20)
-@given(batches())
-def test_probabilities_of_the_candidates_of_each_state_sum_to_one(batch: list[tuple[State, Moves]]) -> None:
-    network, _ = reference(PolicyConfig(width=4, layers=2, action_width=3, action_layers=1), 0)
-    graphs = batch_graphs([state for state, _ in batch], [moves for _, moves in batch])
-    with torch.no_grad():
-        rows = graphs.split(network.log_probabilities(graphs).exp().numpy())
-    for row, (_, (u, _)) in zip(rows, batch, strict=True):
-        assert len(row) == len(u)
-        assert len(u) == 0 or row.sum() == pytest.approx(1)
+@pytest.mark.parametrize("normalisation", NORMALISATIONS)
+def test_reproduces_the_golden_scores_in_one_batch(normalisation: str) -> None:
+    config, weights = golden_policy(normalisation)
+    cases = [case for case in golden_cases() if isinstance(case, GoldenCase)]
+    schedules = [Schedule.from_machine_orders(case.instance, case.machine_orders) for case in cases]
+    scores = PolicyNetwork.trained(config, weights).scores(schedules, [tuple(case.moves.T) for case in cases])
+    for case, row in zip(cases, scores, strict=True):
+        np.testing.assert_allclose(row, case.scores[normalisation], rtol=1e-5)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("embedding", ["tpm", "cam", "both"])
+@pytest.mark.parametrize("normalisation", NORMALISATIONS)
+def test_gradients_are_finite_differences(embedding: str, normalisation: str, training: bool) -> None:
+    """Along a random direction in each tensor, in double precision: training follows the slope of the scores."""
+    config = PolicyConfig(
+        width=6, layers=2, heads=2, embedding=embedding, normalisation=normalisation, action_width=4, action_layers=2
+    )
+    network, _ = reference(config, 1)
+    network.train(training)
+    rng = np.random.default_rng(0)
+    schedules = [Schedule.from_linear_order(generate.uniform(4, 3, seed), np.arange(12)) for seed in (1, 2)]
+    batch = batch_graphs(schedules, [(rng.integers(12, size=5), rng.integers(12, size=5)) for _ in schedules])
+    importance = torch.as_tensor(rng.normal(size=10))
+
+    def loss() -> torch.Tensor:
+        return network(batch) @ importance
+
+    loss().backward()
+    for name, parameter in network.named_parameters():
+        direction = torch.as_tensor(rng.normal(size=tuple(parameter.shape)))
+        ends = []
+        with torch.no_grad():
+            for step in (1e-6, -2e-6):
+                parameter += step * direction
+                ends.append(float(loss()))
+            parameter += 1e-6 * direction
+        slope = float((parameter.grad * direction).sum())
+        assert slope == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8), name
 
 
 def test_in_training_statistics_are_those_of_the_whole_batch_and_are_gathered() -> None:

@@ -220,8 +220,6 @@ def test_clear_refusals(tmp_path):
         with pytest.raises(L2SError, match=device) as caught:
             L2SSelector(random_policy(), device=device)
         assert "\n" not in str(caught.value)
-    with pytest.raises(L2SError, match="engine 'steam'"):
-        L2SSelector(random_policy(), engine="steam")
 
 
 def test_the_base_installation_runs_policies(tmp_path):
