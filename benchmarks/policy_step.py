@@ -41,8 +41,8 @@ from l2s_plugin.generate import taillard
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph_scorer import GraphScorer
-from l2s_plugin.policy.network import PolicyNetwork
+from l2s_plugin.policy.graph.network import PolicyNetwork
+from l2s_plugin.policy.graph.scorer import GraphScorer
 from l2s_plugin.policy.selector import L2SSelector
 from l2s_plugin.schedule import Schedule
 

@@ -51,7 +51,7 @@ class TrainingConfig:
     population
         How many weights `"evolution"` tries per batch.
     features
-        Numbers of the move features (see `l2s_plugin.kernels.move_policy`) that `"slopes"` gives weights to; all when
+        Numbers of the move features (see `l2s_plugin.kernels.move_rule`) that `"slopes"` gives weights to; all when
         empty. Features without a weight cost a search nothing.
     reward
         `"incumbent"` (paper, eq. 1) or `"decrement"`; see `Environment`.

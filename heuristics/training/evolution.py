@@ -19,7 +19,7 @@ from heuristics.loop.search import Search
 from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import host_memory
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_rule import N_MOVE_FEATURES
 
 Weights = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_rule import N_MOVE_FEATURES
 
 Weights = NDArray[np.float64]
 

@@ -24,9 +24,9 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import save_policy
 from l2s_plugin.policy.config import MovePolicyConfig
-from l2s_plugin.policy.graph import GraphBatch
+from l2s_plugin.policy.graph.graphs import GraphBatch
+from l2s_plugin.policy.graph.network import PolicyNetwork, frozen_statistics
 from l2s_plugin.policy.move_network import MoveNetwork
-from l2s_plugin.policy.network import PolicyNetwork, frozen_statistics
 
 import torch  # isort: skip  (the line above says which extra is missing)
 import torch.distributed as distributed  # isort: skip

@@ -16,7 +16,7 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph import GraphBatch, node_features
+from l2s_plugin.policy.graph.graphs import GraphBatch, node_features
 
 Observation = dict[str, NDArray[Any]]
 

@@ -114,7 +114,7 @@ class PolicyConfig(_Architecture):
 
 @dataclass(frozen=True)
 class MovePolicyConfig(_Architecture):
-    """A weighted sum of numbers about each move, quick enough for the compiled loop (`l2s_plugin.kernels.move_policy`).
+    """A weighted sum of numbers about each move, quick enough for the compiled loop (`l2s_plugin.kernels.move_rule`).
 
     Parameters
     ----------

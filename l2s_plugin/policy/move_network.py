@@ -1,9 +1,9 @@
-"""The weights of a policy over moves as training keeps them; searches use `l2s_plugin.kernels.move_policy`."""
+"""The weights of a policy over moves as training keeps them; searches use `l2s_plugin.kernels.move_rule`."""
 
 from __future__ import annotations
 
 from l2s_plugin.errors import missing_extra
-from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_rule import N_MOVE_FEATURES
 from l2s_plugin.policy.config import MovePolicyConfig
 
 try:

@@ -14,11 +14,11 @@ from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.policy.library import find_policy
-from l2s_plugin.policy.moves import MoveScorer
+from l2s_plugin.policy.moves.scorer import MoveScorer
 from l2s_plugin.registry import Registry
 
 if TYPE_CHECKING:
-    from l2s_plugin.policy.graph_scorer import GraphScorer
+    from l2s_plugin.policy.graph.scorer import GraphScorer
 
 FAST = "l2s-fast"  # the policy of the selector of that name
 
@@ -62,7 +62,7 @@ class L2SSelector:
         if isinstance(self.policy.config, MovePolicyConfig):
             self._scorer = MoveScorer(self.policy.config, self.policy.weights)
         else:
-            from l2s_plugin.policy.graph_scorer import GraphScorer  # compiles the network, which other policies spare
+            from l2s_plugin.policy.graph.scorer import GraphScorer  # compiles the network, which other policies spare
 
             self._scorer = GraphScorer(self.policy.config, self.policy.weights, device)
         self.compiled = self._scorer.selector(self.name, sample)

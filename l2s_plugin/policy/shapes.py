@@ -11,7 +11,7 @@ from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig, PolicyConfig
 Shape = tuple[int, ...]
 
 N_FEATURES = 3
-N_MOVE_FEATURES = 27  # that of `l2s_plugin.kernels.move_policy`, which would load numba for a listing
+N_MOVE_FEATURES = 27  # that of `l2s_plugin.kernels.move_rule`, which would load numba for a listing
 _NAMED = 3  # how many wrong tensors a message names
 
 
@@ -29,7 +29,7 @@ def _move_shapes(config: MovePolicyConfig) -> dict[str, Shape]:
 
 
 def _graph_shapes(config: PolicyConfig) -> dict[str, Shape]:
-    """As in `l2s_plugin.policy.network.PolicyNetwork`."""
+    """As in `l2s_plugin.policy.graph.network.PolicyNetwork`."""
     shapes: dict[str, Shape] = {}
     width, heads, q = config.width, config.heads, config.action_width
     for layer in range(config.layers):

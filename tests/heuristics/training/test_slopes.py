@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heuristics.training.slopes import deviations, mirrored_results, slopes, smoothed
-from l2s_plugin.kernels.move_policy import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_rule import N_MOVE_FEATURES
 
 
 def test_slopes_of_a_plane_are_exact_whatever_the_instances_are_like() -> None:

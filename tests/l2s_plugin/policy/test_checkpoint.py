@@ -49,7 +49,7 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize("config", CONFIGS)
 def test_shapes_are_those_of_the_reference_network(config):
     pytest.importorskip("torch_geometric")
-    from l2s_plugin.policy.network import PolicyNetwork
+    from l2s_plugin.policy.graph.network import PolicyNetwork
 
     network = PolicyNetwork(config)
     assert weight_shapes(config) == {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}

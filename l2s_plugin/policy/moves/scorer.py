@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.move_policy import (
+from l2s_plugin.kernels.move_rule import (
     FEATURE_GROUPS,
     GROUPS,
     MARGIN,
@@ -24,7 +24,7 @@ from l2s_plugin.kernels.move_policy import (
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.config import MovePolicyConfig
-from l2s_plugin.policy.graph import per_duration
+from l2s_plugin.policy.graph.graphs import per_duration
 from l2s_plugin.selectors import CompiledSelector
 
 Floats = NDArray[np.float32]

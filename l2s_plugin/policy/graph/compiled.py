@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.policy import ALIGN, GATHER_ROWS, HEADER, score_pairs
+from l2s_plugin.kernels.graph_network import ALIGN, GATHER_ROWS, HEADER, score_pairs
 from l2s_plugin.kernels.state import State
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.folding import cam_columns, fold
+from l2s_plugin.policy.graph.folding import cam_columns, fold
 
 Scores = NDArray[np.float32]
 
 
 class CompiledNetwork:
-    """The network as one float32 array of weights and work space, for `l2s_plugin.kernels.policy`.
+    """The network as one float32 array of weights and work space, for `l2s_plugin.kernels.graph_network`.
 
     One array belongs to one thread at a time: searches that run side by side take one each from `parameters`.
     """

@@ -12,7 +12,7 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.authors import map_authors_keys
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph import batch_graphs, graph_of, graph_of_arrays
+from l2s_plugin.policy.graph.graphs import batch_graphs, graph_of, graph_of_arrays
 from l2s_plugin.schedule import Schedule
 from tests.policies import random_weights
 from tests.reference import NORMALISATIONS, GoldenCase, golden_cases, golden_policy
@@ -20,7 +20,7 @@ from tests.reference import NORMALISATIONS, GoldenCase, golden_cases, golden_pol
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from l2s_plugin.policy.network import GraphBatchNorm, PolicyNetwork, arcs_of, frozen_statistics  # noqa: E402
+from l2s_plugin.policy.graph.network import GraphBatchNorm, PolicyNetwork, arcs_of, frozen_statistics  # noqa: E402
 from tests.l2s_plugin.policy.networks import (  # noqa: E402
     Moves,
     State,

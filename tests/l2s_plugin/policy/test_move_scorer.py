@@ -18,7 +18,7 @@ from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError, PolicyError
-from l2s_plugin.kernels.move_policy import (
+from l2s_plugin.kernels.move_rule import (
     EVERYTHING,
     FEATURE_GROUPS,
     MOVE_FEATURES,
@@ -31,7 +31,7 @@ from l2s_plugin.kernels.moves import NEVER
 from l2s_plugin.policy import L2SSelector, load_policy
 from l2s_plugin.policy.checkpoint import save_policy
 from l2s_plugin.policy.config import MovePolicyConfig
-from l2s_plugin.policy.moves import MoveScorer, used_groups
+from l2s_plugin.policy.moves.scorer import MoveScorer, used_groups
 from l2s_plugin.policy.shapes import N_MOVE_FEATURES as LISTED
 
 CONFIG = MovePolicyConfig(margin=1.5)

@@ -2,7 +2,7 @@
 
 A step of the compiled search takes a microsecond or two, so only the moves that come close to the best estimate are
 scored, in float32, with weights and work space in one array, `parameters`, laid out by
-`l2s_plugin.policy.moves`.
+`l2s_plugin.policy.moves.scorer`.
 """
 
 from __future__ import annotations

@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.devices import check_device
 from l2s_plugin.errors import L2SError
-from l2s_plugin.kernels.policy import score_pairs
+from l2s_plugin.kernels.graph_network import score_pairs
 from l2s_plugin.kernels.state import State
 from l2s_plugin.policy.checkpoint import checked_weights
-from l2s_plugin.policy.compiled import CompiledNetwork
 from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.graph.compiled import CompiledNetwork
 from l2s_plugin.selectors import CompiledSelector, score_kernel
 
 if TYPE_CHECKING:
-    from l2s_plugin.policy.network import PolicyNetwork
+    from l2s_plugin.policy.graph.network import PolicyNetwork
 
 
 @score_kernel
@@ -71,7 +71,7 @@ class GraphScorer:
 
     @cached_property
     def _reference(self) -> PolicyNetwork:
-        from l2s_plugin.policy.network import PolicyNetwork
+        from l2s_plugin.policy.graph.network import PolicyNetwork
 
         return PolicyNetwork.trained(self._config, self._weights, self._device)
 
