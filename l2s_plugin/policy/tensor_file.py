@@ -72,12 +72,12 @@ def read(path: str | Path) -> tuple[Tensors, dict[str, str]]:
 def _header(path: str | Path, contents: bytes) -> tuple[dict[str, Any], int]:
     """The JSON header, and where the numbers begin."""
     length = int.from_bytes(contents[:8], "little")
-    if contents.startswith((b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05")):
-        raise PolicyError(
-            f"{path}: a pickle or PyTorch file, not a safetensors file; pickle files are never opened here "
-            "(checkpoints of the paper's authors: l2s policies import)"
-        )
     if len(contents) < 8 or not 2 <= length <= _LONGEST_HEADER:
+        if contents.startswith((b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05")):
+            raise PolicyError(
+                f"{path}: a pickle or PyTorch file, not a safetensors file; pickle files are never opened here "
+                "(checkpoints of the paper's authors: l2s policies import)"
+            )
         raise PolicyError(f"{path}: not a safetensors file")
     if 8 + length > len(contents):
         raise PolicyError(f"{path}: truncated: the header should have {length} bytes, the file has {len(contents)}")
