@@ -24,7 +24,6 @@ from l2s_plugin.generate import taillard
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.selector import L2SSelector
-from l2s_plugin.policy.shapes import weight_shapes
 
 JOBS = (20, 50, 100, 200, 500, 1000)
 MACHINES = (5, 10, 15, 20, 30, 40)
@@ -36,7 +35,7 @@ def random_policy(width: int) -> Policy:
     rng = np.random.default_rng(1)
     weights = {
         name: rng.normal(0, 1 / np.sqrt(max(shape[-1:], default=1)), shape).astype(np.float32)
-        for name, shape in weight_shapes(config).items()
+        for name, shape in config.shapes().items()
     }
     return Policy("random", config, {name: np.abs(w) if "running_var" in name else w for name, w in weights.items()})
 

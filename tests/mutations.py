@@ -143,7 +143,7 @@ def _configuration_readers(through: Any) -> Iterator[Reader]:
 
     text = b'time-limit = 2.5\nseed = 3\nmethod = "tabu"\nquiet = true\noutput = "a.json"\n'
     yield Reader("solve TOML", through("solve.toml", solve_with), text)
-    text = b'sizes = ["4x3"]\nbatches = 3\nfeatures = [1, 2]\nlearning-rate = 0.5\nhost = "tabu"\n'
+    text = b'sizes = ["4x3"]\nbatches = 3\nfeatures = ["change"]\nlearning-rate = 0.5\nhost = "tabu"\n'
     text += b'[policy]\nwidth = 8\nnetwork = "tpm+cam"\n'
     yield Reader(
         "train TOML", through("train.toml", lambda path: TrainingConfig().with_changes(_from_file(str(path)))), text

@@ -9,7 +9,6 @@ import numpy as np
 
 from l2s_plugin.policy.checkpoint import Policy, save_policy
 from l2s_plugin.policy.config import AnyConfig, PolicyConfig
-from l2s_plugin.policy.shapes import weight_shapes
 
 TINY = PolicyConfig(width=8, layers=2, action_width=8, action_layers=1)
 
@@ -18,7 +17,7 @@ def random_weights(config: AnyConfig = TINY, seed: int = 0) -> dict[str, np.ndar
     """Weights of a size that gives scores which differ."""
     rng = np.random.default_rng(seed)
     weights: dict[str, np.ndarray] = {}
-    for name, shape in weight_shapes(config).items():
+    for name, shape in config.shapes().items():
         if name.endswith("num_batches_tracked"):
             weights[name] = np.zeros(shape, np.int64)
         elif name.endswith("running_var"):

@@ -41,8 +41,8 @@ def golden_policy(normalisation: str) -> tuple[Any, dict[str, Any]]:
     torch = pytest.importorskip("torch")
     if not AUTHORS.exists():
         pytest.skip("reference data is not here")
-    from l2s_plugin.policy.authors import map_authors_keys
     from l2s_plugin.policy.config import PolicyConfig
+    from l2s_plugin.policy.importer import map_authors_keys
 
     weights = torch.load(AUTHORS, map_location="cpu", weights_only=True)
     return PolicyConfig(action_width=128, normalisation=normalisation), map_authors_keys(weights)

@@ -9,8 +9,8 @@ from typing import Any, get_type_hints
 from heuristics.training.environment import HOSTS, REWARDS
 from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError, unknown_name
+from l2s_plugin.kernels.move_features import MoveFeature
 from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig
-from l2s_plugin.policy.shapes import N_MOVE_FEATURES
 from l2s_plugin.records import check
 
 WHOLE_SEARCHES = ("evolution", "slopes")  # algorithms that learn from how searches end, not from steps
@@ -51,8 +51,8 @@ class TrainingConfig:
     population
         How many weights `"evolution"` tries per batch.
     features
-        Numbers of the move features (see `l2s_plugin.kernels.move_rule`) that `"slopes"` gives weights to; all when
-        empty. Features without a weight cost a search nothing.
+        The move features (names of `MoveFeature` in small letters) that `"slopes"` gives weights to; all when empty.
+        Features without a weight cost a search nothing.
     reward
         `"incumbent"` (paper, eq. 1) or `"decrement"`; see `Environment`.
     discount
@@ -87,7 +87,7 @@ class TrainingConfig:
     decay: bool = False
     algorithm: str = "reinforce"
     population: int = 48
-    features: tuple[int, ...] = ()
+    features: tuple[str, ...] = ()
     reward: str = "incumbent"
     discount: float = 1.0
     baseline: str = "returns"
@@ -126,8 +126,10 @@ class TrainingConfig:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 raise L2SError(f"{name} must be a number from {least} to {most}, got {value!r}")
-        if not all(isinstance(k, int) and 0 <= k < N_MOVE_FEATURES for k in self.features):
-            raise L2SError(f"features must be numbers from 0 to {N_MOVE_FEATURES - 1}, got {list(self.features)}")
+        known = [feature.name.lower() for feature in MoveFeature]
+        for name in self.features:
+            if name not in known:
+                raise unknown_name("move feature", name, known)
         over_moves = isinstance(self.policy, MovePolicyConfig)
         if over_moves != (self.algorithm in WHOLE_SEARCHES):
             raise L2SError(
@@ -197,7 +199,11 @@ PRESETS = {
         learning_rate=1.8,
         decay=True,
         algorithm="slopes",
-        features=(0, 1, 3, 4, 5, 12, 13, 15, 17, 20, 21, 22, 23, 24, 25, 26),
+        features=(
+            "change", "above_best", "recency_16", "recency_64", "recency_512", "duration_u", "duration_v",
+            "slack_after_u", "slack_after_v", "returns", "moved_16_u", "moved_16_v", "moved_128_u", "moved_128_v",
+            "as_incumbent", "shorter_path",
+        ),
         host="tabu",
         neighbourhood="n7,n5",
         validation_size="20x15",

@@ -19,13 +19,13 @@ from heuristics.loop.search import Search
 from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import host_memory
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.move_rule import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_features import COMMON, N_MOVE_FEATURES
 
 Weights = NDArray[np.float64]
 
 ELITE = 4  # one in so many of those tried says where to look next
 LONGER = 4  # how many times `steps` a good policy must last
-FIRST_SPREAD = np.where(np.isin(np.arange(N_MOVE_FEATURES), [6, 7, 8]), 0.0, 1.0)  # those are the same for all moves
+FIRST_SPREAD = np.where(np.isin(np.arange(N_MOVE_FEATURES), COMMON), 0.0, 1.0)
 _INERTIA = 0.5  # how much of the spread stays: luck must not narrow it too soon
 
 

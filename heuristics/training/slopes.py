@@ -15,20 +15,20 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from l2s_plugin.kernels.move_rule import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_features import COMMON, N_MOVE_FEATURES, MoveFeature
 
 Weights = NDArray[np.float64]
 
 SPREAD = 0.3  # of the deviations; the estimate's weight is about -3
 MILESTONES = (0.1, 0.2, 0.4, 1.0)  # when results are taken, in parts of the search
 _INERTIA = 0.7  # of the slopes, from batch to batch
-_COMMON = (6, 7, 8)  # features that are the same for all moves
 
 
-def deviations(shape: tuple[int, int], features: Sequence[int], rng: np.random.Generator) -> Weights:
+def deviations(shape: tuple[int, int], features: Sequence[str], rng: np.random.Generator) -> Weights:
     """Random deviations, a row each; only weights of the given features differ, or all if there are none given."""
     feature = np.arange(shape[1]) % N_MOVE_FEATURES
-    free = np.isin(feature, features or range(N_MOVE_FEATURES)) & ~np.isin(feature, _COMMON)
+    wanted = [MoveFeature[name.upper()] for name in features] or list(MoveFeature)
+    free = np.isin(feature, wanted) & ~np.isin(feature, COMMON)
     return rng.normal(0, SPREAD, shape) * free
 
 

@@ -41,6 +41,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 
 _IMPORT = re.compile(rb"^\s*from ((?:l2s_plugin|heuristics)[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _MARK = b"kernels.compile import"
+_HERE = Path(__file__).parent  # constants of kernels count as well
 _KEEP_DAYS = 30
 _DIGEST = hashlib.sha256().digest_size
 
@@ -192,7 +193,7 @@ def _kernel_files(source: Path, seen: set[Path]) -> Iterator[Path]:
         words = re.findall(r"\w+", names.decode())
         for name in (module.decode(), *(f"{module.decode()}.{word}" for word in words)):
             path = _module_file(name)
-            if path is not None and path not in seen and _MARK in _read(path):
+            if path is not None and path not in seen and (path.parent == _HERE or _MARK in _read(path)):
                 seen.add(path)
                 yield path
                 yield from _kernel_files(path, seen)

@@ -6,6 +6,7 @@ Never pickle, and no torch: listing policies stays quick, and a file from a stra
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.policy import tensor_file
 from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig
-from l2s_plugin.policy.shapes import check_shapes, count_parameters
 from l2s_plugin.records import check, parse_json
 
 FORMAT = "l2s-policy"
 VERSION = 1
 SUFFIX = ".safetensors"
+_GATHERED = ("running_mean", "running_var", "num_batches_tracked")  # in training, not learned
+_NAMED = 3  # how many wrong tensors a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,8 @@ class Policy:
     @property
     def n_parameters(self) -> int:
         """How many numbers were learned."""
-        return count_parameters(self.config)
+        shapes = self.config.shapes().items()
+        return sum(math.prod(shape) for name, shape in shapes if not name.endswith(_GATHERED))
 
     def check_neighbourhood(self, neighbourhood: str) -> None:
         """Raise when the policy does not know how to score these moves."""
@@ -179,3 +182,27 @@ def checked_weights(config: AnyConfig, weights: Mapping[str, Any], source: str) 
         if bad:
             raise PolicyError(f"{source}: tensor {name!r} has {bad} weights that are not finite numbers")
     return arrays
+
+
+def check_shapes(config: AnyConfig, weights: Mapping[str, Any], source: str) -> None:
+    """Raise when `weights` (anything with a `shape`) are not those of the architecture, naming what is wrong."""
+    expected = config.shapes()
+    missing = [repr(name) for name in expected if name not in weights]
+    surplus = [repr(name) for name in weights if name not in expected]
+    wrong = [
+        f"{name!r} is {list(weights[name].shape)}, not {list(shape)}"
+        for name, shape in expected.items()
+        if name in weights and tuple(weights[name].shape) != shape
+    ]
+    problems = [
+        f"{what} {_some(names)}"
+        for what, names in (("missing", missing), ("not expected", surplus), ("shape of", wrong))
+        if names
+    ]
+    if problems:
+        raise PolicyError(f"{source}: the tensors do not fit the architecture: {'; '.join(problems)}")
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -7,6 +7,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 from l2s_plugin.errors import L2SError, unknown_name
+from l2s_plugin.kernels.move_features import N_MOVE_FEATURES
+
+Shape = tuple[int, ...]
+
+N_FEATURES = 3  # of a node
 
 _CHOICES = {
     "embedding": ("both", "tpm", "cam"),
@@ -23,6 +28,10 @@ class _Architecture:
 
     network: ClassVar[str]
     gone: ClassVar[Mapping[str, Any]] = {}  # keys of older headers, and the value that says nothing
+
+    def shapes(self) -> dict[str, Shape]:
+        """Name and shape of every tensor of such a policy, known without building anything."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """For a JSON header."""
@@ -111,6 +120,29 @@ class PolicyConfig(_Architecture):
         """Numbers per node, and per graph, that the modules give together."""
         return self.width * (self.has_tpm + self.has_cam)
 
+    def shapes(self) -> dict[str, Shape]:
+        """As in the `state_dict` of `l2s_plugin.policy.graph.network.PolicyNetwork`."""
+        shapes: dict[str, Shape] = {}
+        width, heads, q = self.width, self.heads, self.action_width
+        for layer in range(self.layers):
+            inputs = width if layer else N_FEATURES
+            if self.has_tpm:
+                home = f"tpm.layers.{layer}"
+                shapes |= {f"{home}.linear1.weight": (width, inputs), f"{home}.linear1.bias": (width,)}
+                norm = ("weight", "bias", "running_mean", "running_var")
+                shapes |= {f"{home}.norm.{part}": (width,) for part in norm}
+                shapes |= {f"{home}.norm.num_batches_tracked": ()}
+                shapes |= {f"{home}.linear2.weight": (width, width), f"{home}.linear2.bias": (width,)}
+            for part in ("job", "machine") if self.has_cam else ():
+                home = f"cam.layers.{layer}.{part}"
+                attention = (1, heads, width // heads)
+                shapes |= {f"{home}.att_src": attention, f"{home}.att_dst": attention}
+                shapes |= {f"{home}.lin.weight": (width, inputs), f"{home}.bias": (width,)}
+        for layer in range(2 * self.action_layers):
+            inputs = q if layer else 2 * self.embedding_width
+            shapes |= {f"action.layers.{layer}.weight": (q, inputs), f"action.layers.{layer}.bias": (q,)}
+        return shapes
+
 
 @dataclass(frozen=True)
 class MovePolicyConfig(_Architecture):
@@ -121,7 +153,8 @@ class MovePolicyConfig(_Architecture):
     margin
         Only moves whose estimate is within so many mean durations of the best admissible one are looked at.
     drift
-        Whether the rule depends on where the search is: how far above the incumbent, and how long since it improved.
+        Whether the rule depends on where the search is: rule + gap * drift[0] + age * drift[1], by how far the makespan
+        is above the incumbent and how long ago that was found (see `MoveFeature`).
     """
 
     network: ClassVar[str] = "moves"
@@ -136,6 +169,11 @@ class MovePolicyConfig(_Architecture):
             raise L2SError(f"policy margin must be a number from 0 to {_MOST_MARGIN}, got {margin!r}")
         if not isinstance(self.drift, bool):
             raise L2SError(f"policy drift must be true or false, got {self.drift!r}")
+
+    def shapes(self) -> dict[str, Shape]:
+        """The rule, and by how much it depends on where the search is."""
+        shapes: dict[str, Shape] = {"rule": (N_MOVE_FEATURES,)}
+        return shapes | {"drift": (2, N_MOVE_FEATURES)} if self.drift else shapes
 
 
 AnyConfig = PolicyConfig | MovePolicyConfig

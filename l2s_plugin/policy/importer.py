@@ -6,6 +6,7 @@ Such a file is a pickle. It is opened with `weights_only=True`, which builds ten
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -14,10 +15,8 @@ from typing import Any
 
 from l2s_plugin.errors import L2SError, PolicyError, missing_extra
 from l2s_plugin.files import check_writable, read_bytes
-from l2s_plugin.policy.authors import map_authors_keys
-from l2s_plugin.policy.checkpoint import Policy, load_policy, save_policy
+from l2s_plugin.policy.checkpoint import Policy, check_shapes, load_policy, save_policy
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.shapes import check_shapes
 
 AUTHORS_HOST = {"method": "local-search", "neighbourhood": "n5", "init": "fdd/mwkr", "forbid_undo": True}
 # The authors train and test with the statistics of a whole batch of graphs: 64 in training, all instances of a group in
@@ -25,6 +24,15 @@ AUTHORS_HOST = {"method": "local-search", "neighbourhood": "n5", "init": "fdd/mw
 NORMALISATION = "running"
 _MOST_GROWTH = 4  # bytes of tensors per byte of the file: twins share theirs
 _TWINS = ("lin_l.weight", "lin_r.weight")
+
+_GIN = re.compile(r"embedding_gin\.GIN_layers\.(\d+)\.nn\.([013])\.(\w+)")
+_GIN_PARTS = {"0": "linear1", "1": "norm", "3": "linear2"}
+_GAT = re.compile(r"embedding_dghan\.DGHAN_layers\.(\d+)\.(opsgrp|mchgrp)_conv\.(att_l|att_r|bias|lin_l\.weight)")
+_GAT_PARTS = {"opsgrp": "job", "mchgrp": "machine"}
+_GAT_WEIGHTS = {"att_l": "att_src", "att_r": "att_dst", "bias": "bias", "lin_l.weight": "lin.weight"}
+_ACTION = re.compile(r"policy\.(\d+)\.([02])\.(weight|bias)")
+_EPS = re.compile(r"embedding_gin\.GIN_layers\.(\d+)\.eps")
+_TWIN = re.compile(r"embedding_dghan\.DGHAN_layers\.(\d+)\.(opsgrp|mchgrp)_conv\.lin_r\.weight")
 
 
 def import_policy(source: str | Path, output: str | Path, normalisation: str = NORMALISATION) -> Policy:
@@ -56,6 +64,37 @@ def read_authors_file(path: str | Path, normalisation: str = NORMALISATION) -> t
         raise PolicyError(f"{path}: not in the layout of the paper's authors: {error}") from error
     check_shapes(config, mapped, str(path))
     return config, mapped
+
+
+def map_authors_keys(weights: Mapping[str, Any]) -> dict[str, Any]:
+    """Rename the weights of one of the authors' files to those of `PolicyNetwork`; the values are not touched.
+
+    Left out are `eps` (which must be 0, as in the paper) and `lin_r.weight`, which is the same matrix as
+    `lin_l.weight` (shared in the version of PyG that wrote the files).
+    """
+    mapped = {}
+    for name, weight in weights.items():
+        if _TWIN.fullmatch(name):
+            continue
+        if _EPS.fullmatch(name):
+            if (weight != 0).any():
+                raise L2SError(f"weight {name!r} is not that of the paper, expected 0")
+            continue
+        mapped[_map_name(name)] = weight
+    return mapped
+
+
+def _map_name(name: str) -> str:
+    if found := _GIN.fullmatch(name):
+        layer, part, kind = found.groups()
+        return f"tpm.layers.{layer}.{_GIN_PARTS[part]}.{kind}"
+    if found := _GAT.fullmatch(name):
+        layer, part, kind = found.groups()
+        return f"cam.layers.{layer}.{_GAT_PARTS[part]}.{_GAT_WEIGHTS[kind]}"
+    if found := _ACTION.fullmatch(name):
+        block, place, kind = found.groups()
+        return f"action.layers.{2 * int(block) + int(place) // 2}.{kind}"
+    raise L2SError(f"weight {name!r} is not one of the paper's network")
 
 
 def _load_tensors(path: str | Path) -> Mapping[str, Any]:

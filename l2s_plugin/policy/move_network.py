@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from l2s_plugin.errors import missing_extra
-from l2s_plugin.kernels.move_rule import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_features import N_MOVE_FEATURES
 from l2s_plugin.policy.config import MovePolicyConfig
 
 try:

@@ -22,7 +22,6 @@ Indices = NDArray[np.int64]
 
 _DURATION_SCALE = 99.0
 _TIME_SCALE = 1000.0
-_SHORTEST = 1e-6  # mean duration; for instances whose operations all take no time
 
 
 class Graph(NamedTuple):
@@ -124,11 +123,6 @@ def node_features(
     x[..., 1:-1, 2] = lst * (unit / _TIME_SCALE)
     x[..., -1, 1:] = makespan * (unit / _TIME_SCALE)
     return x
-
-
-def per_duration(duration: NDArray[Any]) -> float:
-    """What turns times into mean durations."""
-    return 1 / max(float(duration.mean()), _SHORTEST)
 
 
 def batch_graphs(

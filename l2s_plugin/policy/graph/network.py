@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import missing_extra
-from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.config import N_FEATURES, PolicyConfig
 from l2s_plugin.policy.graph.graphs import GraphBatch, batch_graphs
 
 try:
@@ -27,8 +27,6 @@ try:
     from torch_geometric.utils import add_self_loops
 except ImportError as error:
     raise missing_extra(str(error.name), "learn") from None
-
-N_FEATURES = 3
 
 
 class PolicyNetwork(nn.Module):

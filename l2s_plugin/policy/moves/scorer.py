@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.move_features import N_MOVE_FEATURES
 from l2s_plugin.kernels.move_rule import (
     FEATURE_GROUPS,
     GROUPS,
     MARGIN,
-    N_MOVE_FEATURES,
     PER_DURATION,
     ROW,
     RULE,
@@ -24,10 +24,16 @@ from l2s_plugin.kernels.move_rule import (
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.config import MovePolicyConfig
-from l2s_plugin.policy.graph.graphs import per_duration
 from l2s_plugin.selectors import CompiledSelector
 
 Floats = NDArray[np.float32]
+
+_SHORTEST = 1e-6  # mean duration; for instances whose operations all take no time
+
+
+def per_duration(duration: NDArray[Any]) -> float:
+    """What turns times into mean durations."""
+    return 1 / max(float(duration.mean()), _SHORTEST)
 
 
 def used_groups(rules: NDArray[Any]) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heuristics.training.slopes import deviations, mirrored_results, slopes, smoothed
-from l2s_plugin.kernels.move_rule import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_features import COMMON, N_MOVE_FEATURES
 
 
 def test_slopes_of_a_plane_are_exact_whatever_the_instances_are_like() -> None:
@@ -15,13 +15,12 @@ def test_slopes_of_a_plane_are_exact_whatever_the_instances_are_like() -> None:
     centre, tried = rng.normal(size=27), deviations((60, 27), (), rng)
     results = mirrored_results(lambda weights, k: float(height[k] + plane @ weights), centre, tried, range(60), 2)
     found = slopes(tried, results)
-    same_for_all_moves = [6, 7, 8]
-    np.testing.assert_allclose(np.delete(found, same_for_all_moves), np.delete(plane, same_for_all_moves), rtol=1e-9)
-    np.testing.assert_array_equal(found[same_for_all_moves], 0)
+    np.testing.assert_allclose(np.delete(found, COMMON), np.delete(plane, COMMON), rtol=1e-9)
+    np.testing.assert_array_equal(found[list(COMMON)], 0)
 
 
 def test_only_the_features_asked_for_get_weights_in_the_rule_and_in_its_drift() -> None:
-    tried = deviations((5, 3 * N_MOVE_FEATURES), (1, 25), np.random.default_rng(0))
+    tried = deviations((5, 3 * N_MOVE_FEATURES), ("above_best", "as_incumbent"), np.random.default_rng(0))
     free = np.flatnonzero(tried.any(axis=0))
     assert free.tolist() == [1, 25, 28, 52, 55, 79]
 
@@ -42,7 +41,7 @@ def test_descent_reaches_the_lowest_point_in_spite_of_noise() -> None:
     target = rng.normal(size=27)
     centre, kept = np.zeros(27), np.zeros(27)
     for batch in range(1, 61):
-        tried = deviations((100, 27), (0, 3, 9), rng)
+        tried = deviations((100, 27), ("change", "recency_16", "place"), rng)
         results = mirrored_results(
             lambda weights, k: float(((weights - target)[[0, 3, 9]] ** 2).sum() + rng.normal()),
             centre,

@@ -50,7 +50,12 @@ EVOLVED = PAPER.with_changes(
     {"algorithm": "evolution", "population": 6, "neighbourhood": "n7", "policy": {"network": "moves", "margin": 1.0}}
 )
 SLOPES = EVOLVED.with_changes(
-    {"algorithm": "slopes", "neighbourhood": "n7,n5", "features": (0, 1, 25), "policy": {"drift": True}}
+    {
+        "algorithm": "slopes",
+        "neighbourhood": "n7,n5",
+        "features": ("change", "above_best", "as_incumbent"),
+        "policy": {"drift": True},
+    }
 )
 CONFIGS = pytest.mark.parametrize(
     "config",
@@ -405,7 +410,8 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"policy": {"network": "moves"}}, "are for policies over moves"),
         ({"policy": {"network": "mlp"}}, "unknown network 'mlp'"),
         ({"population": 0}, "population must be a whole number"),
-        ({"features": (27,)}, "features must be numbers from 0 to 26"),
+        ({"features": ["chnge"]}, "unknown move feature 'chnge'; did you mean change"),
+        ({"features": [27]}, "features must be a list of texts|must be text"),
         ({"batches": 0}, "batches must be a whole number, 1 or more, got 0"),
         ({"learning_rate": -1.0}, "learning_rate must be a number from 0 to 100"),
         ({"learning_rate": float("nan")}, "learning_rate must be a number"),

@@ -18,7 +18,6 @@ from l2s_plugin.policy import tensor_file
 from l2s_plugin.policy.checkpoint import load_policy, save_policy
 from l2s_plugin.policy.config import MovePolicyConfig, PolicyConfig
 from l2s_plugin.policy.library import find_policy, installed_policies
-from l2s_plugin.policy.shapes import count_parameters, weight_shapes
 from l2s_plugin.registry import Registry
 from l2s_plugin.specs import PolicySpec
 from tests.policies import TINY, random_policy, random_weights, write_random_policy
@@ -52,8 +51,8 @@ def test_shapes_are_those_of_the_reference_network(config):
     from l2s_plugin.policy.graph.network import PolicyNetwork
 
     network = PolicyNetwork(config)
-    assert weight_shapes(config) == {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
-    assert count_parameters(config) == sum(parameter.numel() for parameter in network.parameters())
+    assert config.shapes() == {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    assert random_policy(config).n_parameters == sum(parameter.numel() for parameter in network.parameters())
 
 
 @pytest.mark.parametrize("config", CONFIGS)
@@ -123,7 +122,7 @@ policy = load_policy({str(file)!r})
 print(policy.n_parameters, {{"torch", "torch_geometric", "numba", "safetensors"}} & {{*sys.modules}})
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == [str(count_parameters(TINY)), "set()"]
+    assert run.stdout.split() == [str(random_policy().n_parameters), "set()"]
 
 
 def test_a_failed_save_leaves_the_old_file(file):
@@ -183,6 +182,17 @@ def test_a_truncated_file_is_refused(file, keep):
 def test_a_file_with_something_behind_its_end_is_refused(file):
     file.write_bytes(file.read_bytes() + b"more")
     assert "do not fill the file" in refusal(file)
+
+
+@pytest.mark.parametrize("length", [0x0280, 0x0480, 0x0580, 0x4B50])
+def test_a_header_whose_length_looks_like_the_beginning_of_a_pickle_is_read(length, tmp_path):
+    """These lengths begin with the bytes of protocols 2, 4 and 5 and of a zip archive."""
+    path = tmp_path / "file.safetensors"
+    tensor_file.write(path, {}, {"note": ""})
+    empty = len(path.read_bytes().rstrip()) - 8
+    tensor_file.write(path, {}, {"note": "x" * (length - empty)})
+    assert path.read_bytes()[:8] == struct.pack("<Q", length)
+    assert tensor_file.read(path)[1] == {"note": "x" * (length - empty)}
 
 
 class Bomb:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from l2s_plugin import generate
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.policy.authors import map_authors_keys
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.graph.graphs import batch_graphs, graph_of, graph_of_arrays
+from l2s_plugin.policy.importer import map_authors_keys
 from l2s_plugin.schedule import Schedule
 from tests.policies import random_weights
 from tests.reference import NORMALISATIONS, GoldenCase, golden_cases, golden_policy

@@ -18,11 +18,12 @@ from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError, PolicyError
+from l2s_plugin.kernels import move_features, move_rule
+from l2s_plugin.kernels.compile import _kernel_files
+from l2s_plugin.kernels.move_features import COMMON, N_MOVE_FEATURES, MoveFeature
 from l2s_plugin.kernels.move_rule import (
     EVERYTHING,
     FEATURE_GROUPS,
-    MOVE_FEATURES,
-    N_MOVE_FEATURES,
     fill_common_features,
     fill_move_features,
     smallest_admissible,
@@ -32,7 +33,6 @@ from l2s_plugin.policy import L2SSelector, load_policy
 from l2s_plugin.policy.checkpoint import save_policy
 from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.policy.moves.scorer import MoveScorer, used_groups
-from l2s_plugin.policy.shapes import N_MOVE_FEATURES as LISTED
 
 CONFIG = MovePolicyConfig(margin=1.5)
 
@@ -67,13 +67,12 @@ def watch(instance: Any, check: Any, seed: int, neighbourhood: str = "n7", steps
 def kernel_features(state: Any, moves: Any, groups: int = EVERYTHING) -> np.ndarray:
     """The features as the kernels fill them, zeros where they leave them out."""
     features = np.zeros((len(moves.u), N_MOVE_FEATURES), np.float32)
-    common = np.empty(3, np.float32)
     own = type(moves)._make(np.ascontiguousarray(column) for column in moves)
     scale = np.float32(1 / state.instance.duration.mean())
     smallest = smallest_admissible(own, len(own.u))
-    fill_common_features(state.kernel_state, own, len(own.u), scale, common)
     for row in range(len(own.u)):
-        fill_move_features(state.kernel_state, own, row, scale, smallest, common, groups, features[row])
+        fill_common_features(state.kernel_state, own, len(own.u), scale, features[row])
+        fill_move_features(state.kernel_state, own, row, scale, smallest, groups, features[row])
     return features
 
 
@@ -157,8 +156,9 @@ def test_features_are_what_they_are_called(seed: int, neighbourhood: str) -> Non
     watch(instance, check, seed, neighbourhood)
 
 
-def test_every_feature_has_a_name() -> None:
-    assert len(MOVE_FEATURES) == N_MOVE_FEATURES == LISTED
+def test_compiled_rules_are_compiled_anew_when_the_places_of_features_change() -> None:
+    """The constants of kernels are among the files by whose contents compiled kernels are found again."""
+    assert Path(move_features.__file__) in _kernel_files(Path(move_rule.__file__), set())
 
 
 def test_a_rule_needs_only_the_groups_of_features_that_it_has_weights_for() -> None:
@@ -173,7 +173,7 @@ def test_a_rule_needs_only_the_groups_of_features_that_it_has_weights_for() -> N
             some = kernel_features(search.view, moves, group)
             np.testing.assert_array_equal(some[:, members], everything[:, members])
             rule = np.zeros(N_MOVE_FEATURES, np.float32)
-            rule[[0, *members]] = rng.normal(size=1 + len(members))
+            rule[[MoveFeature.CHANGE, *members]] = rng.normal(size=1 + len(members))
             assert used_groups(rule) == group
             scorer = MoveScorer(MovePolicyConfig(margin=100.0), {"rule": rule})
             scores = scorer.scores_batch([search.view], [moves])[0]
@@ -188,7 +188,7 @@ def test_a_rule_needs_only_the_groups_of_features_that_it_has_weights_for() -> N
 
 def test_the_costly_features_are_in_one_group_each() -> None:
     grouped = [feature for members in FEATURE_GROUPS.values() for feature in members]
-    cheap = {0, 1, 6, 7, 8}
+    cheap = {MoveFeature.CHANGE, MoveFeature.ABOVE_BEST, *COMMON}
     assert sorted([*grouped, *cheap]) == list(range(N_MOVE_FEATURES))
     assert sum(FEATURE_GROUPS) == EVERYTHING
 
@@ -218,7 +218,7 @@ def test_scores_are_weighted_sums_and_drift_with_the_search(drift: bool) -> None
         scores = scorer.scores_batch([state], [moves])[0]
         features = kernel_features(state, moves)
         near = moves.value <= moves.value.min() + int(CONFIG.margin * state.instance.duration.mean())
-        expected = [x @ (rule + x[6] * gap + x[7] * age) for x in features]
+        expected = [x @ (rule + x[MoveFeature.GAP] * gap + x[MoveFeature.AGE] * age) for x in features]
         np.testing.assert_allclose(scores[near], np.array(expected)[near], rtol=1e-4, atol=1e-5)
         assert np.isneginf(scores[~near]).all()
         compared += int(near.sum())
