@@ -1,5 +1,9 @@
 """The safetensors container, read and written without torch and without trust.
 
+Not by the library of that name: it hands out the table of texts, which says what a policy is, only of files that it
+maps into memory (one that is cut meanwhile ends the process), takes a tensor named twice, and leaves shapes such
+as [0, 2**62, 2**62] to numpy's errors. Without it, the base installation reads policies.
+
 Eight bytes with the length of a JSON header, the header (name, type, shape and place of every tensor, and a table of
 texts called `__metadata__`), then the numbers. Nothing in such a file can be executed. Every length is checked against
 the size of the file before anything is allocated.
