@@ -118,7 +118,7 @@ def _training_readers(folder: Path, through: Any) -> Iterator[Reader]:
     config = TrainingConfig().with_changes({"sizes": "3x3", "batches": 2, "policy": small})
     run = RunFolder(folder)
     trainer = Trainer(config, run)
-    trainer.state.best, trainer.state.tensors = {"batch": 1, "validation": 2.5}, trainer._tensors()
+    trainer.state.best, trainer.state.tensors = {"batch": 1, "validation": 2.5}, trainer.algorithm.state()
     run.save(trainer.state)
     run.metrics_file.write_text("")
 

@@ -1,1 +1,1 @@
-"""Training of policies that select moves: the environment, n-step REINFORCE, and runs that can be resumed."""
+"""Training of policies that select moves: the environment, a file per algorithm, and runs that can be resumed."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
+from heuristics.training.algorithms import ALGORITHMS
 from heuristics.training.environment import HOSTS, REWARDS
 from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError, unknown_name
@@ -13,9 +14,8 @@ from l2s_plugin.kernels.move_features import MoveFeature
 from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig
 from l2s_plugin.records import check
 
-WHOLE_SEARCHES = ("evolution", "slopes")  # algorithms that learn from how searches end, not from steps
 _CHOICES = {
-    "algorithm": ("reinforce", *WHOLE_SEARCHES), "host": HOSTS, "reward": REWARDS,
+    "algorithm": tuple(ALGORITHMS), "host": HOSTS, "reward": REWARDS,
     "baseline": ("returns", "critic"),
 }  # fmt: skip
 _COUNTS = (
@@ -130,10 +130,10 @@ class TrainingConfig:
         for name in self.features:
             if name not in known:
                 raise unknown_name("move feature", name, known)
-        over_moves = isinstance(self.policy, MovePolicyConfig)
-        if over_moves != (self.algorithm in WHOLE_SEARCHES):
+        trained = ALGORITHMS[self.algorithm].policy
+        if not isinstance(self.policy, trained):
             raise L2SError(
-                f"the algorithms {' and '.join(WHOLE_SEARCHES)} are for policies over moves, the others for graphs"
+                f"algorithm {self.algorithm} trains networks of kind {trained.network}, not {self.policy.network}"
             )
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")

@@ -1,39 +1,75 @@
-"""The cross-entropy method: weights are tried out in whole searches, and the best of them say where to look next.
+"""The cross-entropy method: rules are tried out in whole searches, and the best of them say where to look next.
 
-No gradients, so the figure that counts is improved itself - how good the schedule is at the end of a search -, however
-long the search and however late a choice bears fruit. For policies of a few weights.
+No gradients, so the figure that counts is improved itself. For policies of a few weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.hosts.dispatching import dispatch
-from heuristics.loop.kernels import EVENTS_FULL
-from heuristics.loop.search import Search
+from heuristics.training.algorithms import Arrays, Batch
 from heuristics.training.config import TrainingConfig
-from heuristics.training.environment import host_memory
-from l2s_plugin.instance import Instance
+from heuristics.training.torchrun import Processes
+from heuristics.training.trials import Trial, Weights, first_rule, selector_of, weights_of
+from l2s_plugin.errors import L2SError
 from l2s_plugin.kernels.move_features import COMMON, N_MOVE_FEATURES
-
-Weights = NDArray[np.float64]
 
 ELITE = 4  # one in so many of those tried says where to look next
 LONGER = 4  # how many times `steps` a good policy must last
-FIRST_SPREAD = np.where(np.isin(np.arange(N_MOVE_FEATURES), COMMON), 0.0, 1.0)
 _INERTIA = 0.5  # how much of the spread stays: luck must not narrow it too soon
+
+
+class Evolution:
+    """Lets one generation of rules search on the instances of a batch; the best of them make the next rule."""
+
+    whole_searches: ClassVar[bool] = True
+
+    def __init__(self, config: TrainingConfig, processes: Processes, device: str) -> None:
+        self._config, self._processes = config, processes
+        self._rule = first_rule(config)
+        self._spread = np.where(np.isin(np.arange(N_MOVE_FEATURES), COMMON), 0.0, 1.0)
+
+    def learn(self, batch: Batch) -> dict[str, float]:
+        """One generation; every process tries its share of the rules."""
+        config, processes = self._config, self._processes
+        milestones = (config.steps, LONGER * config.steps)
+        trial = Trial(config, batch.instances, int(batch.rng.integers(2**31)), milestones)
+
+        def results_of(tried: Weights) -> Weights:
+            own, results = slice(processes.rank, None, processes.count), np.zeros(len(tried))
+            selectors = [selector_of(config, self.weights() | {"rule": rule}) for rule in tried[own]]
+            results[own] = trial.results(selectors, processes.threads)
+            return processes.total(results)
+
+        self._rule[0], self._spread, left = next_generation(
+            self._rule[0], self._spread, config.population, results_of, batch.rng
+        )
+        return {"improvement": 100 - left, "spread": float(self._spread[self._spread > 0].mean())}
+
+    def weights(self) -> Arrays:
+        """The rule; a drift stays where it is."""
+        return dict(weights_of(self._rule))
+
+    def state(self) -> Arrays:
+        """The rule, and how far from it the next ones are looked for."""
+        return {"rule": self._rule, "spread": self._spread}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a state."""
+        if (state["spread"] < 0).any():
+            raise L2SError("'spread' holds negative numbers")
+        self._rule, self._spread = state["rule"].copy(), state["spread"]
 
 
 def next_generation(
     centre: Weights,
     spread: Weights,
     population: int,
-    results_of: Callable[[Weights], Sequence[float]],
+    results_of: Callable[[Weights], Sequence[float] | Weights],
     rng: np.random.Generator,
 ) -> tuple[Weights, Weights, float]:
     """Try weights around `centre`, itself among them; the new centre and spread, and the mean result of the best.
@@ -46,47 +82,3 @@ def next_generation(
     elite = tried[best]
     spread = np.where(spread > 0, _INERTIA * spread + (1 - _INERTIA) * elite.std(axis=0), 0.0)
     return elite.mean(axis=0), spread, float(results[best].mean())
-
-
-class Trial:
-    """The same searches for all that is tried: on these instances, from the same schedules, with the same seeds.
-
-    What counts is how much of the first makespan is left after each of the `milestones`, numbers of steps.
-    """
-
-    def __init__(
-        self,
-        config: TrainingConfig,
-        instances: Sequence[Instance],
-        seed: int,
-        threads: int = 1,
-        milestones: Sequence[int] | None = None,
-    ) -> None:
-        self._config = config
-        self._instances = instances
-        self._starts = [dispatch(instance, config.start).linear_order for instance in instances]
-        self._neighbourhoods = config.neighbourhood.split(",")
-        self._seed = seed
-        self._threads = threads
-        self._milestones = milestones or (config.steps, LONGER * config.steps)
-
-    def results(self, selectors: Sequence[Any]) -> list[float]:
-        """What each selector leaves of the first makespans, in percent, on average over instances."""
-        with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(self._result, selectors))
-
-    def _result(self, selector: Any) -> float:
-        return float(np.mean([self.search(selector, k) for k in range(len(self._instances))]))
-
-    def search(self, selector: Any, k: int) -> float:
-        """What a selector leaves of the first makespan of instance `k`, in percent."""
-        instance, config = self._instances[k], self._config
-        neighbourhood = self._neighbourhoods[k % len(self._neighbourhoods)]
-        search = Search(instance, neighbourhood, selector, host_memory(config.host, instance), self._seed + k)
-        search.start(self._starts[k])
-        first, left = max(search.best_makespan, 1), []
-        for steps in self._milestones:
-            while search.run(steps) == EVENTS_FULL:
-                search.take_events()
-            left.append(100 * search.best_makespan / first)
-        return float(np.mean(left))

@@ -1,23 +1,135 @@
-"""n-step REINFORCE (paper, algorithm 1): sampling of moves, and the loss of a stretch of n moves.
+"""n-step REINFORCE (paper, algorithm 1): the policy samples n moves of every trajectory, and learns from them.
 
 Shapes: n moves, B trajectories.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from heuristics.training.algorithms import Arrays, Batch, TrainingError
 from heuristics.training.config import TrainingConfig
+from heuristics.training.environment import Environment
+from heuristics.training.torchrun import Processes
+from l2s_plugin.errors import L2SError
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.graph.graphs import GraphBatch
+from l2s_plugin.policy.graph.network import PolicyNetwork, frozen_statistics
 
 _EPS = 1e-5
 _CRITIC_WEIGHT = 0.5
+_ADAM = ("step", "exp_avg", "exp_avg_sq")
+
+
+class Reinforce:
+    """Network, critic and optimiser; several processes learn from their shares of a batch and average gradients."""
+
+    whole_searches: ClassVar[bool] = False
+
+    def __init__(self, config: TrainingConfig, processes: Processes, device: str) -> None:
+        assert isinstance(config.policy, PolicyConfig)
+        self._config, self._processes = config, processes
+        torch.manual_seed(config.seed)
+        self.network = PolicyNetwork(config.policy).to(device).train()
+        width = config.policy.embedding_width
+        self._critic = nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
+        self._critic.requires_grad_(config.baseline == "critic")
+        everything = (*self.network.parameters(), *self._critic.parameters())
+        self._parameters = [parameter for parameter in everything if parameter.requires_grad]
+        self._optimiser = torch.optim.Adam(self._parameters, lr=config.learning_rate)
+
+    def learn(self, batch: Batch) -> dict[str, float]:
+        """Go through a batch, learning from every n moves."""
+        config, seed = self._config, int(batch.rng.integers(2**31))
+        for group in self._optimiser.param_groups:
+            group["lr"] = batch.learning_rate
+        features = self.network.config.features
+        environment = Environment(
+            batch.instances, config.host, config.neighbourhood, features, config.reward, config.start, seed
+        )
+        rows, count = [], config.steps // config.horizon
+        for k in range(count):
+            loss, figures = self._stretch(environment, batch)
+            self._update(loss, batch)
+            rows.append(figures)
+            batch.progress((k + 1) / count)
+        means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+        means["improvement"] = 100 * float(np.mean(1 - environment.incumbents / environment.initial_makespans))
+        # processes normalise by their own nodes; what they gathered is averaged once per batch
+        self._processes.average([buffer for buffer in self.network.buffers() if buffer.is_floating_point()])
+        total = self._processes.total(np.array(list(means.values())))
+        return dict(zip(means, (total / self._processes.count).tolist(), strict=True))
+
+    def _stretch(self, environment: Environment, batch: Batch) -> tuple[Tensor, dict[str, Any]]:
+        """Make n moves; the loss, and figures about them."""
+        stretch, with_critic = Stretch(), self._config.baseline == "critic"
+        for _ in range(self._config.horizon):
+            scores, values = self._look(environment.observe())
+            if not torch.isfinite(scores).all():
+                raise TrainingError(f"the scores in batch {batch.number} are no finite numbers")
+            moves = sample(scores, environment.n_actions, batch.rng)
+            stretch.add(moves, environment.step(moves.actions), values if with_critic else None)
+        last = None
+        if with_critic:
+            with torch.no_grad(), frozen_statistics(self.network):
+                last = self._look(environment.observe())[1]
+        return stretch_loss(stretch, last, self._config)
+
+    def _look(self, seen: GraphBatch) -> tuple[Tensor, Tensor]:
+        """Scores of the moves (M), and what the critic expects of the schedules (B)."""
+        scores, graphs = self.network.scores_and_embedding(seen)
+        return scores, self._critic(graphs).squeeze(1)
+
+    def _update(self, loss: Tensor, batch: Batch) -> None:
+        self._optimiser.zero_grad()
+        loss.backward()
+        self._processes.average([parameter.grad for parameter in self._parameters if parameter.grad is not None])
+        norm = nn.utils.clip_grad_norm_(self._parameters, self._config.largest_gradient or torch.inf)
+        if not torch.isfinite(norm):
+            raise TrainingError(f"the gradient in batch {batch.number} are no finite numbers")
+        self._optimiser.step()
+
+    def weights(self) -> Arrays:
+        """Those of the network."""
+        return _arrays(self.network.state_dict())
+
+    def state(self) -> Arrays:
+        """Network, critic and optimiser; Adam knows parameters only once it has changed them."""
+        tensors = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        tensors |= {f"critic.{name}": tensor for name, tensor in self._critic.state_dict().items()}
+        known = self._optimiser.state_dict()["state"]
+        for i, parameter in enumerate(self._parameters):
+            fresh = (torch.zeros(()), torch.zeros_like(parameter), torch.zeros_like(parameter))
+            tensors |= {f"adam.{i}.{name}": tensor for name, tensor in zip(_ADAM, fresh, strict=True)}
+            tensors |= {f"adam.{i}.{name}": tensor for name, tensor in known.get(i, {}).items()}
+        return _arrays(tensors)
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a state."""
+        for name, array in state.items():
+            if name.startswith("adam.") and name.endswith((".step", "_sq")) and (array < 0).any():
+                raise L2SError(f"{name!r} holds negative numbers")
+
+        def part(prefix: str) -> dict[str, Tensor]:
+            return {n.removeprefix(prefix): torch.tensor(a) for n, a in state.items() if n.startswith(prefix)}
+
+        self.network.load_state_dict(part("network."))
+        self._critic.load_state_dict(part("critic."))
+        adam, optimiser = part("adam."), self._optimiser.state_dict()
+        optimiser["state"] = {i: {name: adam[f"{i}.{name}"] for name in _ADAM} for i in range(len(self._parameters))}
+        self._optimiser.load_state_dict(optimiser)
+
+
+def _arrays(tensors: Mapping[str, Tensor]) -> Arrays:
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
 @dataclass

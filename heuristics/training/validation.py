@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heuristics.hosts.dispatching import dispatch
-from heuristics.loop.search import Search
 from heuristics.training.config import TrainingConfig
-from heuristics.training.environment import host_memory
 from heuristics.training.instances import parse_size
+from heuristics.training.trials import Trial
 from l2s_plugin.bounds import lower_bound
-from l2s_plugin.instance import Instance
-from l2s_plugin.policy.checkpoint import Policy
-from l2s_plugin.policy.selector import L2SSelector
 
 FIRST_SEED = 3_000_000_000  # training batches take their instances from below
 
@@ -37,13 +30,10 @@ class Validation:
 
     def __init__(self, config: TrainingConfig, threads: int = 1, first: int = 0) -> None:
         size = parse_size(config.validation_size or config.sizes[0])
-        self._config = config
+        instances = [size.instance(FIRST_SEED + first + k) for k in range(config.validation_instances)]
         self._threads = threads
-        self._first = first
-        self._instances = [size.instance(FIRST_SEED + first + k) for k in range(config.validation_instances)]
-        self._bounds = [lower_bound(instance) for instance in self._instances]
-        self._starts = starts(config, self._instances)
-        self._neighbourhoods = config.neighbourhood.split(",")
+        self._bounds = [lower_bound(instance) for instance in instances]
+        self._trial = Trial(config, instances, first, [config.validation_steps], first)
 
     def gap_of(self, selector: Any) -> float:
         """Mean percentage above the lower bound that searches with this selector reach."""
@@ -51,31 +41,10 @@ class Validation:
 
     def gaps_of(self, selector: Any) -> list[float]:
         """The same of every instance."""
+
+        def gap(k: int) -> float:
+            bound = self._bounds[k]
+            return 100 * (self._trial.makespans(selector, k, bound)[-1] / max(bound, 1) - 1)
+
         with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(lambda k: self._search(k, selector), range(len(self._instances))))
-
-    def _search(self, k: int, selector: Any) -> float:
-        instance, bound = self._instances[k], self._bounds[k]
-        memory = host_memory(self._config.host, instance)
-        number = self._first + k
-        neighbourhood = self._neighbourhoods[number % len(self._neighbourhoods)]
-        search = Search(instance, neighbourhood, selector, memory, seed=number)
-        search.start(self._starts[k])
-        while search.step < self._config.validation_steps and search.best_makespan > bound:
-            before = search.step
-            search.run(self._config.validation_steps, target=bound)
-            search.take_events()
-            if search.step == before:  # no moves left
-                break
-        return 100 * (search.best_makespan / max(bound, 1) - 1)
-
-
-def selector_of(config: TrainingConfig, weights: Mapping[str, Any]) -> L2SSelector:
-    """The policy in training as the selector it is to be: in local search by sampling, as in the paper; in tabu search
-    by the best score, see `L2SSelector.for_host`."""
-    return L2SSelector(Policy("in training", config.policy, weights), sample=config.host == "local-search")
-
-
-def starts(config: TrainingConfig, instances: Sequence[Instance]) -> list[NDArray[np.int32]]:
-    """The first schedules, as linear orders."""
-    return [dispatch(instance, config.start).linear_order for instance in instances]
+            return list(pool.map(gap, range(len(self._bounds))))

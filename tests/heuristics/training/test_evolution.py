@@ -7,7 +7,8 @@ import pytest
 
 from heuristics import local_search, tabu_search
 from heuristics.training.config import PRESETS
-from heuristics.training.evolution import LONGER, Trial, next_generation
+from heuristics.training.evolution import next_generation
+from heuristics.training.trials import Trial
 from l2s_plugin import generate, stop
 
 
@@ -26,13 +27,13 @@ def test_generations_approach_the_optimum_and_leave_fixed_weights_alone() -> Non
 
 @pytest.mark.parametrize(("host", "search"), [("local-search", local_search), ("tabu", tabu_search)])
 def test_a_trial_is_a_search(host: str, search: object) -> None:
-    config = PRESETS["fast"].with_changes({"host": host, "neighbourhood": "n7", "steps": 40})
+    config = PRESETS["fast"].with_changes({"host": host, "neighbourhood": "n7"})
     instances = [generate.uniform(6, 5, k) for k in range(3)]
-    results = Trial(config, instances, seed=3, threads=2).results(["estimate", "random", "estimate"])
+    results = Trial(config, instances, 3, (40, 160)).results(["estimate", "random", "estimate"], threads=2)
     left = []
     for k, instance in enumerate(instances):
         options = {"forbid_undo": True} if host == "local-search" else {}
-        for steps in (40, LONGER * 40):
+        for steps in (40, 160):
             found = search(  # type: ignore[operator]
                 instance, "estimate", config.neighbourhood, stop=stop.steps(steps), seed=3 + k, **options
             )

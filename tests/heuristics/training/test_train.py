@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from heuristics import local_search
-from heuristics.training.config import PRESETS, WHOLE_SEARCHES, TrainingConfig
-from heuristics.training.evolution import Trial
+from heuristics.training.algorithms import TrainingError
+from heuristics.training.config import PRESETS, TrainingConfig
 from heuristics.training.run_files import RunFolder
 from l2s_plugin import generate, stop
 from l2s_plugin.errors import L2SError
@@ -26,8 +26,10 @@ from l2s_plugin.policy.selector import L2SSelector
 
 torch = pytest.importorskip("torch")
 
-from heuristics.training.torchrun import own_device  # noqa: E402
-from heuristics.training.train import Trainer, TrainingError, train  # noqa: E402
+from heuristics.training.reinforce import Reinforce  # noqa: E402
+from heuristics.training.torchrun import Processes, own_device  # noqa: E402
+from heuristics.training.train import Trainer, train  # noqa: E402
+from heuristics.training.trials import Trial  # noqa: E402
 
 TINY: dict[str, Any] = {
     "sizes": ("4x4", "5x3"), "batches": 5, "batch_size": 4, "steps": 6, "horizon": 3, "learning_rate": 1e-2,
@@ -88,7 +90,7 @@ def test_a_run_leaves_a_policy_that_searches(config: TrainingConfig, tmp_path: P
     seen: list[dict[str, Any]] = []
     state = train(config, tmp_path / "run", threads=1, listener=seen.append)
     assert [row["batch"] for row in seen] == [1, 2, 3, 4, 5]
-    together = config.algorithm in WHOLE_SEARCHES
+    together = config.algorithm != "reinforce"
     assert [row["size"] for row in seen] == (["4x4,5x3"] * 5 if together else ["4x4", "5x3", "4x4", "5x3", "4x4"])
     validated = {row["batch"]: row["validation"] for row in seen if "validation" in row}
     assert list(validated) == [2, 4, 5]
@@ -110,11 +112,11 @@ def test_progress_within_a_batch_is_told(tmp_path: Path) -> None:
 
 
 def test_training_changes_the_weights_and_gathers_statistics(tmp_path: Path) -> None:
-    before = Trainer(PAPER, RunFolder(tmp_path)).network.state_dict()
+    before = Trainer(PAPER, RunFolder(tmp_path)).algorithm.weights()
     train(PAPER, tmp_path / "run", threads=1)
     after = tensors(tmp_path / "run")
     for name, tensor in before.items():
-        changed = (after[f"network.{name}"] != tensor.numpy()).any()
+        changed = (after[f"network.{name}"] != tensor).any()
         # a bias right before batch normalisation has no effect
         assert changed or name.endswith("linear1.bias"), name
 
@@ -288,9 +290,11 @@ def test_two_processes_share_a_batch(tmp_path: Path) -> None:
     for name in ("one", "two"):
         torchrun(str(script), str(tmp_path / name), "PAPER")
     assert_same_run(tmp_path / "one", tmp_path / "two")
-    alone = [Trainer(PAPER, RunFolder(tmp_path), rank=0, processes=1)._instances(3)[0]]
-    shares = [Trainer(PAPER, RunFolder(tmp_path), rank=rank, processes=2)._instances(3)[0] for rank in (0, 1)]
-    assert alone[0] == shares[0] + shares[1]
+    alone, *shares = (
+        Trainer(PAPER, RunFolder(tmp_path), processes=processes).batch(3).instances
+        for processes in (Processes(), Processes(0, 2), Processes(1, 2))
+    )
+    assert alone == shares[0] + shares[1]
     rows = figures(tmp_path / "one")
     assert [row["batch"] for row in rows] == [1, 2, 3, 4, 5]
 
@@ -305,11 +309,10 @@ def test_two_processes_share_the_rules_that_evolution_tries(tmp_path: Path, monk
         assert_same_run(tmp_path / f"{name}-one", tmp_path / f"{name}-two")
     tried: list[int] = []
     results = Trial.results
-    monkeypatch.setattr(Trial, "results", lambda trial, rules: tried.append(len(rules)) or results(trial, rules))
-    monkeypatch.setattr("heuristics.training.train.distributed.all_reduce", lambda values: None)
-    Trainer(EVOLVED, RunFolder(tmp_path / "share"), rank=1, processes=2)._evolve(
-        [generate.uniform(3, 3, 1)], np.random.default_rng(1)
-    )
+    monkeypatch.setattr(Trial, "results", lambda trial, rules, n: tried.append(len(rules)) or results(trial, rules, n))
+    monkeypatch.setattr("heuristics.training.torchrun.distributed.all_reduce", lambda values: None)
+    trainer = Trainer(EVOLVED, RunFolder(tmp_path / "share"), processes=Processes(1, 2))
+    trainer.algorithm.learn(trainer.batch(1))
     assert tried == [EVOLVED.population // 2]
 
 
@@ -329,11 +332,11 @@ def test_a_batch_that_cannot_be_shared_is_told(tmp_path: Path, monkeypatch: pyte
 
 
 class _three_processes:  # noqa: N801  (stands in for a function)
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: str, threads: int | None) -> None:
         pass
 
-    def __enter__(self) -> tuple[int, int]:
-        return 0, 3
+    def __enter__(self) -> Processes:
+        return Processes(0, 3)
 
     def __exit__(self, *error: object) -> None:
         pass
@@ -347,16 +350,16 @@ def test_training_stops_at_numbers_that_are_not_finite(
     train(PAPER.with_changes({"batches": 2}), tmp_path, threads=1)
     before = tensors(tmp_path)
 
-    def poison(self: Trainer, *arguments: Any) -> Any:
+    def poison(self: Reinforce, *arguments: Any) -> Any:
         if what == "scores":
             with torch.no_grad():
                 next(self.network.parameters()).fill_(float("nan"))
             return original(self, *arguments)
-        return original(self, arguments[0] * float("inf"))
+        return original(self, arguments[0] * float("inf"), arguments[1])
 
-    name = "_reinforce" if what == "scores" else "_update"
-    original = getattr(Trainer, name)
-    monkeypatch.setattr(Trainer, name, poison)
+    name = "_stretch" if what == "scores" else "_update"
+    original = getattr(Reinforce, name)
+    monkeypatch.setattr(Reinforce, name, poison)
     with pytest.raises(TrainingError, match=f"the {what} in batch 3 are no finite numbers; stopped, .* holds batch 2"):
         train(PAPER, tmp_path, resume=True, threads=1)
     for name, array in tensors(tmp_path).items():
@@ -406,8 +409,8 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"largest_gradient": float("inf")}, "largest_gradient must be a number from 0 to"),
         ({"policy": {"network": []}}, r"network must be text, got \[\]"),
         ({"sizes": ["5x4/5"]}, "size 5x4/5: expected 1 to 4 stages"),
-        ({"algorithm": "slopes"}, "are for policies over moves"),
-        ({"policy": {"network": "moves"}}, "are for policies over moves"),
+        ({"algorithm": "slopes"}, r"algorithm slopes trains networks of kind moves, not tpm\+cam"),
+        ({"policy": {"network": "moves"}}, r"algorithm reinforce trains networks of kind tpm\+cam, not moves"),
         ({"policy": {"network": "mlp"}}, "unknown network 'mlp'"),
         ({"population": 0}, "population must be a whole number"),
         ({"features": ["chnge"]}, "unknown move feature 'chnge'; did you mean change"),

@@ -1,0 +1,77 @@
+"""Training algorithms: what a run asks of one, and the table of them. A new algorithm is a file and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from l2s_plugin.errors import L2SError
+from l2s_plugin.instance import Instance
+from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig, PolicyConfig
+
+if TYPE_CHECKING:
+    from heuristics.training.config import TrainingConfig
+    from heuristics.training.torchrun import Processes
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class TrainingError(L2SError):
+    """Training cannot go on; what was reached is kept."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What to learn from next."""
+
+    number: int  # from 1
+    size: str  # of the instances, in words
+    instances: list[Instance]
+    rng: np.random.Generator
+    learning_rate: float
+    progress: Callable[[float], None]  # to be told the share of the batch that is done
+
+
+class Algorithm(Protocol):
+    """One way to train; it holds the policy in training."""
+
+    whole_searches: ClassVar[bool]  # True: batches have all sizes, and are not divided among the processes
+
+    def __init__(self, config: TrainingConfig, processes: Processes, device: str) -> None: ...
+
+    def learn(self, batch: Batch) -> dict[str, float]:
+        """Make the policy better; returns figures about it, `improvement` among them."""
+
+    def weights(self) -> Arrays:
+        """The policy, as a checkpoint holds it."""
+
+    def state(self) -> Arrays:
+        """All that a later process needs to go on; names and shapes are the same before the first batch."""
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a state of the right names and shapes, all numbers finite; an `L2SError` if it is none."""
+
+
+class AlgorithmSpec(NamedTuple):
+    """Where an algorithm is, and the policies that it trains."""
+
+    target: str
+    policy: type[AnyConfig]
+
+    def load(self) -> type[Algorithm]:
+        """The class, imported only now."""
+        module, _, name = self.target.partition(":")
+        algorithm: type[Algorithm] = getattr(import_module(module), name)
+        return algorithm
+
+
+ALGORITHMS = {
+    "reinforce": AlgorithmSpec("heuristics.training.reinforce:Reinforce", PolicyConfig),
+    "evolution": AlgorithmSpec("heuristics.training.evolution:Evolution", MovePolicyConfig),
+    "slopes": AlgorithmSpec("heuristics.training.slopes:Slopes", MovePolicyConfig),
+}
