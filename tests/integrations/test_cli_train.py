@@ -27,7 +27,6 @@ sizes = ["4x3"]
 validation_instances = 2
 validation_steps = 5
 validation_every = 2
-warm_up = 0
 [policy]
 width = 8
 layers = 1
@@ -48,7 +47,7 @@ def metrics(folder: Path) -> list[dict]:
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
-@pytest.mark.parametrize("preset", ["paper", "graph"])
+@pytest.mark.parametrize("preset", ["paper"])
 def test_a_run_leaves_policy_figures_and_picture(preset: str, config: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     result = run("train", "--preset", preset, "--config", config, "--output", str(folder), "--threads", "1")
@@ -70,7 +69,7 @@ def test_a_run_leaves_policy_figures_and_picture(preset: str, config: str, tmp_p
 @pytest.mark.parametrize(("preset", "display"), [("fast", "spread"), ("fast-moves", "slope")])
 def test_policies_over_moves_are_trained_by_presets(preset: str, display: str, config: str, tmp_path: Path) -> None:
     file = Path(config)
-    file.write_text(file.read_text().partition("warm_up")[0])
+    file.write_text(file.read_text().partition("[policy]")[0])
     folder = tmp_path / "run"
     words = ("--preset", preset, "--config", config, "--size", "4x3,5x4/2", "--output", str(folder), "--threads", "1")
     result = run("train", *words)
