@@ -207,11 +207,7 @@ def stretch_loss(stretch: Stretch, last_value: Tensor | None, config: TrainingCo
 
 def returns(rewards: Tensor, discount: float) -> Tensor:
     """G_t = r_t + discount * G_(t+1), nothing after the last of the n moves, (n, B) -> (n, B)."""
-    total, rows = torch.zeros_like(rewards[0]), []
-    for reward in rewards.flip(0):
-        total = reward + discount * total
-        rows.append(total)
-    return torch.stack(rows[::-1])
+    return generalised_advantages(rewards, torch.zeros_like(rewards), torch.zeros_like(rewards[0]), discount, 1.0)
 
 
 def normalised(values: Tensor, chosen: Tensor) -> Tensor:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from l2s_plugin.instance import Instance
+from l2s_plugin.errors import L2SError
+from l2s_plugin.kernels.state import State, new_state, set_order
 from l2s_plugin.schedule import Schedule
 
 Floats = NDArray[np.float32]
@@ -24,58 +25,16 @@ _DURATION_SCALE = 99.0
 _TIME_SCALE = 1000.0
 
 
-class Graph(NamedTuple):
-    """One schedule of one instance; arrays over its operations, where n stands for "none" as a predecessor."""
-
-    duration: NDArray[Any]
-    job_pred: NDArray[Any]
-    job_last: NDArray[Any]
-    machine_pred: NDArray[Any]
-    est: NDArray[Any]
-    lst: NDArray[Any]
-    makespan: int
-
-
-def graph_of(state: Any) -> Graph:
-    """The graph of a `StateView`, of a kernel `State`, or of a `Schedule`; a `Graph` is returned as it is."""
-    if isinstance(state, Graph):
-        return state
+def state_of(state: Any) -> State:
+    """The kernel state behind a `StateView` or of a `Schedule`; a `State` is returned as it is."""
     if isinstance(state, Schedule):
-        return graph_of_arrays(state.instance, _machine_pred(state), state.start, state.lst)
+        own = new_state(state.instance, 0)
+        set_order(own, state.linear_order.astype(np.uint32))
+        return own
     state = getattr(state, "kernel_state", state)
-    n = len(state.order)
-    duration, makespan = state.duration[:n], int(state.makespan[0])
-    return Graph(
-        duration=duration,
-        job_pred=state.job_pred[:n],
-        job_last=state.job_last,
-        machine_pred=state.machine_pred[:n],
-        est=state.end[:n] - duration,
-        lst=makespan - state.tail[:n],
-        makespan=makespan,
-    )
-
-
-def graph_of_arrays(instance: Instance, machine_pred: ArrayLike, est: ArrayLike, lst: ArrayLike) -> Graph:
-    """The graph of a solution given by its machine predecessors (`n_operations` for none) and times."""
-    est = np.asarray(est)
-    return Graph(
-        duration=instance.duration,
-        job_pred=instance.job_pred,
-        job_last=instance.job_offset[1:] - 1,
-        machine_pred=np.asarray(machine_pred),
-        est=est,
-        lst=np.asarray(lst),
-        makespan=int((est + instance.duration).max()),
-    )
-
-
-def _machine_pred(schedule: Schedule) -> NDArray[np.int32]:
-    n = schedule.instance.n_operations
-    pred = np.full(n, n, np.int32)
-    for order in schedule.machine_orders:
-        pred[order[1:]] = order[:-1]
-    return pred
+    if not isinstance(state, State):
+        raise L2SError(f"expected the state of a search or a schedule, got {type(state).__name__}")
+    return state
 
 
 @dataclass(frozen=True)
@@ -129,26 +88,29 @@ def batch_graphs(
     states: Iterable[Any], moves: Sequence[tuple[ArrayLike, ArrayLike]], features: str = "paper"
 ) -> GraphBatch:
     """Put the graphs of `states` and their candidate moves, (u, v) arrays of operations for each, into one batch."""
-    graphs = [graph_of(state) for state in states]
-    sizes = [len(graph.duration) + 2 for graph in graphs]
+    graphs = [state_of(state) for state in states]
+    sizes = [len(graph.order) + 2 for graph in graphs]
     offset = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+    nodes_features: list[Floats] = []
     job_pred: list[Indices] = []
     machine_pred: list[Indices] = []
     job_end: list[Indices] = []
     for graph, first, size in zip(graphs, offset.tolist(), sizes, strict=False):
-        nodes = np.arange(first, first + size)
+        n, nodes, makespan = size - 2, np.arange(first, first + size), int(graph.makespan[0])
+        duration, end, tail = graph.duration[:n], graph.end[:n], graph.tail[:n]
+        nodes_features.append(node_features(duration, end - duration, makespan - tail, makespan, features))
         for pred, none, column in (
-            (graph.job_pred, first, job_pred),
-            (graph.machine_pred, nodes[1:-1], machine_pred),
+            (graph.job_pred[:n], first, job_pred),
+            (graph.machine_pred[:n], nodes[1:-1], machine_pred),
         ):
             row = nodes.copy()
-            row[1:-1] = np.where(pred == size - 2, none, pred.astype(np.int64) + first + 1)
+            row[1:-1] = np.where(pred == n, none, pred.astype(np.int64) + first + 1)
             column.append(row)
         job_end.append(graph.job_last.astype(np.int64) + first + 1)
     us, vs = ([np.asarray(pair[k], np.int64).ravel() for pair in moves] for k in (0, 1))
     numbers = np.arange(len(graphs))
     return GraphBatch(
-        features=np.concatenate([node_features(g.duration, g.est, g.lst, g.makespan, features) for g in graphs]),
+        features=np.concatenate(nodes_features),
         job_pred=np.concatenate(job_pred),
         machine_pred=np.concatenate(machine_pred),
         job_end=np.concatenate(job_end),

@@ -11,7 +11,7 @@ from l2s_plugin import generate
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph.graphs import batch_graphs, graph_of, graph_of_arrays
+from l2s_plugin.policy.graph.graphs import batch_graphs, node_features
 from l2s_plugin.policy.importer import map_authors_keys
 from l2s_plugin.schedule import Schedule
 from tests.policies import random_weights
@@ -142,14 +142,16 @@ def test_scaled_features_do_not_depend_on_the_unit_of_time() -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(batches())
-def test_a_graph_is_the_same_from_a_state_and_from_arrays(batch: list[tuple[State, Moves]]) -> None:
-    for state, _ in batch:
-        graph = graph_of(state)
+def test_a_graph_is_the_same_from_a_state_and_from_its_schedule(batch: list[tuple[State, Moves]]) -> None:
+    for state, moves in batch:
         offset = np.append(0, state.job_last + 1)
-        n_machines = int(state.machine.max()) + 1
-        instance = Instance(graph.duration, state.machine[:-1], offset, n_machines)
-        for row, other in zip(graph, graph_of_arrays(instance, *graph[3:6]), strict=True):
-            np.testing.assert_array_equal(row, other)
+        instance = Instance(state.duration[:-1], state.machine[:-1], offset, int(state.machine.max()) + 1)
+        schedule = Schedule.from_linear_order(instance, state.order.astype(np.int32))
+        one, other = (batch_graphs([form], [moves]) for form in (state, schedule))
+        for name, array in vars(one).items():
+            np.testing.assert_array_equal(array, getattr(other, name), err_msg=name)
+        times = (schedule.start, schedule.lst, schedule.makespan)
+        np.testing.assert_array_equal(one.features, node_features(instance.duration, *times, "paper"))
 
 
 @given(st.sampled_from(["tpm", "cam", "both"]), st.sampled_from([1, 2]))

@@ -68,7 +68,7 @@ def test_a_larger_instance_than_before_and_a_smaller_one_get_the_right_work_spac
         state = state_of(Schedule.from_linear_order(instance, np.arange(instance.n_operations)))
         pairs = np.arange(instance.n_operations, dtype=np.uint32), np.zeros(instance.n_operations, np.uint32)
         np.testing.assert_array_equal(
-            network.scores(state, *pairs), CompiledNetwork(SMALL, weights).scores(state, *pairs)
+            network.scores([state], [pairs]), CompiledNetwork(SMALL, weights).scores([state], [pairs])
         )
 
 
@@ -76,10 +76,10 @@ def test_threads_with_states_of_their_own_share_a_network() -> None:
     instance = taillard(30, 10, 1, 2)
     states = [state_of(Schedule.from_linear_order(instance, np.arange(300))) for _ in range(8)]
     network = CompiledNetwork(SMALL, random_weights(SMALL))
-    u, v = np.arange(0, 100, dtype=np.uint32), np.arange(100, 200, dtype=np.uint32)
-    expected = network.scores(states[0], u, v)
+    moves = np.arange(0, 100), np.arange(100, 200)
+    expected = network.scores(states[:1], [moves])
     with ThreadPoolExecutor(4) as pool:
-        for scores in pool.map(lambda state: [network.scores(state, u, v) for _ in range(10)], states):
+        for scores in pool.map(lambda state: [network.scores([state], [moves]) for _ in range(10)], states):
             np.testing.assert_array_equal(scores, [expected] * 10)
 
 
@@ -127,6 +127,8 @@ def test_bad_weights_and_moves_are_one_clear_line() -> None:
     scorer = GraphScorer(SMALL, weights)
     with pytest.raises(L2SError, match="operations from 0 to 3"):
         scorer.scores_batch([state], [([0], [4])])
+    with pytest.raises(L2SError, match="state of a search or a schedule, got str"):
+        scorer.scores_batch(["ft06"], [([0], [1])])
     with pytest.raises(L2SError, match="same length"):
         scorer.scores_batch([state], [([0], [1, 2])])
     with pytest.raises(L2SError, match="moves for 1"):
