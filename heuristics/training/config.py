@@ -114,7 +114,7 @@ class TrainingConfig:
             parse_size(text)
         for name in _COUNTS:
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            if value < 1:
                 raise L2SError(f"{name} must be a whole number, 1 or more, got {value!r}")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
@@ -124,7 +124,7 @@ class TrainingConfig:
             ("largest_gradient", 0, 10**9),
         ):  # fmt: skip
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            if not least <= value <= most:
                 raise L2SError(f"{name} must be a number from {least} to {most}, got {value!r}")
         known = [feature.name.lower() for feature in MoveFeature]
         for name in self.features:
@@ -137,7 +137,7 @@ class TrainingConfig:
             )
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+        if self.seed < 0:
             raise L2SError(f"seed must be a whole number, 0 or more, got {self.seed!r}")
 
     def with_changes(self, changes: Mapping[str, Any]) -> TrainingConfig:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.dispatching import dispatch
-from heuristics.kernels import EVENTS_FULL
-from heuristics.search import Search
+from heuristics.hosts.dispatching import dispatch
+from heuristics.loop.kernels import EVENTS_FULL
+from heuristics.loop.search import Search
 from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import host_memory
 from l2s_plugin.instance import Instance
