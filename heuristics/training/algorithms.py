@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig, PolicyConfig
+from l2s_plugin.specs import Spec
 
 if TYPE_CHECKING:
     from heuristics.training.config import TrainingConfig
@@ -57,21 +57,18 @@ class Algorithm(Protocol):
         """Go on from a state of the right names and shapes, all numbers finite; an `L2SError` if it is none."""
 
 
-class AlgorithmSpec(NamedTuple):
-    """Where an algorithm is, and the policies that it trains."""
+@dataclass(frozen=True)
+class AlgorithmSpec(Spec):
+    """An algorithm, imported on first use, and the policies that it trains."""
 
-    target: str
-    policy: type[AnyConfig]
-
-    def load(self) -> type[Algorithm]:
-        """The class, imported only now."""
-        module, _, name = self.target.partition(":")
-        algorithm: type[Algorithm] = getattr(import_module(module), name)
-        return algorithm
+    policy: type[AnyConfig] = PolicyConfig
 
 
 ALGORITHMS = {
-    "reinforce": AlgorithmSpec("heuristics.training.reinforce:Reinforce", PolicyConfig),
-    "evolution": AlgorithmSpec("heuristics.training.evolution:Evolution", MovePolicyConfig),
-    "slopes": AlgorithmSpec("heuristics.training.slopes:Slopes", MovePolicyConfig),
+    spec.name: spec
+    for spec in (
+        AlgorithmSpec("reinforce", "heuristics.training.reinforce:Reinforce"),
+        AlgorithmSpec("evolution", "heuristics.training.evolution:Evolution", policy=MovePolicyConfig),
+        AlgorithmSpec("slopes", "heuristics.training.slopes:Slopes", policy=MovePolicyConfig),
+    )
 }

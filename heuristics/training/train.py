@@ -90,12 +90,12 @@ class Trainer:
         self, config: TrainingConfig, folder: RunFolder, device: str = "cpu", processes: Processes | None = None
     ) -> None:
         self.config, self.folder, self.processes = config, folder, processes or Processes()
-        algorithm = ALGORITHMS[config.algorithm].load()
+        algorithm: type[Algorithm] = ALGORITHMS[config.algorithm].load()
         if config.batch_size % self.processes.count and not algorithm.whole_searches:
             raise L2SError(
                 f"a batch of {config.batch_size} cannot be shared equally by {self.processes.count} processes"
             )
-        self.algorithm: Algorithm = algorithm(config, self.processes, device)
+        self.algorithm = algorithm(config, self.processes, device)
         self.state = RunState(config)
         self.progress: Progress | None = None
         self._validation: Validation | None = None

@@ -23,6 +23,7 @@ from l2s_plugin.kernels.move_rule import (
 )
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.view import StateView
+from l2s_plugin.policy.checkpoint import checked_weights
 from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.selectors import CompiledSelector
 
@@ -46,6 +47,7 @@ class MoveScorer:
 
     def __init__(self, config: MovePolicyConfig, weights: Mapping[str, Any]) -> None:
         self.config = config
+        weights = checked_weights(config, weights, "policy")
         rules = np.vstack((weights["rule"], *weights.get("drift", ())))
         self._array = np.zeros(SIZE, np.float32)
         self._array[[MARGIN, GROUPS]] = config.margin, used_groups(rules)

@@ -30,7 +30,7 @@ from l2s_plugin.kernels.move_rule import (
 )
 from l2s_plugin.kernels.moves import NEVER
 from l2s_plugin.policy import L2SSelector, load_policy
-from l2s_plugin.policy.checkpoint import save_policy
+from l2s_plugin.policy.checkpoint import Policy, save_policy
 from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.policy.moves.scorer import MoveScorer, used_groups
 
@@ -280,6 +280,14 @@ def test_a_policy_survives_its_file(tmp_path: Path) -> None:
 def test_impossible_architectures_are_told(options: dict[str, Any], words: str) -> None:
     with pytest.raises(L2SError, match=words):
         MovePolicyConfig.from_dict(options)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [(np.zeros(26), r"shape of 'rule' is \[26\], not \[27\]"), (np.full(27, np.nan), "not finite")]
+)
+def test_bad_weights_are_one_clear_line(rule: np.ndarray, words: str) -> None:
+    with pytest.raises(PolicyError, match=words):
+        L2SSelector(Policy("mine", CONFIG, {"rule": rule}))
 
 
 def test_tensors_of_another_network_are_told(tmp_path: Path) -> None:
