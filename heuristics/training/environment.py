@@ -206,8 +206,9 @@ class Environment:
 
     def _number(self) -> None:
         """Trajectory and row of every admissible move, one after the other."""
-        listed = np.arange(self._moves.u.shape[1]) < self._counts[:, None]
-        self._trajectory, self._rows = np.nonzero(self._moves.admissible & listed)
+        most = int(self._counts.max())
+        listed = np.arange(most) < self._counts[:, None]
+        self._trajectory, self._rows = np.nonzero(self._moves.admissible[:, :most] & listed)
 
     def _check(self, culprit: int) -> None:
         if culprit >= 0:
