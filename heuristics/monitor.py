@@ -205,7 +205,8 @@ class Monitor:
         try:
             yield
         except CtrlC:
-            raise
+            if not self.history:  # nothing to lose
+                raise
         except BaseException as error:
             self.fail(error)
 

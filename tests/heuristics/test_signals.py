@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import l2s_plugin as l2s
-from heuristics import tabu_search
+from heuristics import solve, tabu_search
 
 PROGRAM = """
 import l2s_plugin as l2s
@@ -43,3 +43,18 @@ def test_an_interrupted_run_returns_its_incumbent(host, number):
 def test_a_signal_that_comes_while_conditions_are_asked_is_heard():
     asked = l2s.stop.when(lambda progress: signal.raise_signal(signal.SIGINT))
     assert tabu_search(l2s.load("la20"), stop=l2s.stop.steps(5000) | asked).stopped_by == "interrupt"
+
+
+@pytest.mark.parametrize("gear", ["compiled", "python"])
+@pytest.mark.parametrize("host", [tabu_search, solve])
+def test_a_second_signal_does_not_lose_the_incumbent(host, gear):
+    """Whoever presses Ctrl-C twice gets what there is, too."""
+
+    def twice(progress: l2s.stop.Progress) -> bool:
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        return False
+
+    result = host(l2s.load("ta41"), stop=l2s.stop.seconds(60) | l2s.stop.when(twice), gear=gear)
+    assert result.stopped_by == "interrupt"
+    result.schedule.verify()
