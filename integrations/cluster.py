@@ -50,7 +50,10 @@ class ClusterExecutor(Executor):
     @property
     def workers(self) -> int:
         """Threads of all workers together: how many searches run at once."""
-        threads = sum(self.client.ncores().values())
+        try:
+            threads = sum(self.client.ncores().values())
+        except Exception as error:  # dask has many, none of them common
+            raise L2SError(f"{_CONNECTION}: {error}") from error
         if not threads:
             raise L2SError(f"the dask cluster at {self.client.scheduler.address} has no workers")
         return threads
