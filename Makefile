@@ -12,7 +12,7 @@ STAMP := $(VENV)/.set-up
 DEV_STAMP := $(VENV)/.set-up-for-development
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: solve test lint setup browser clean
+.PHONY: solve test lint docs setup browser clean
 
 solve: $(STAMP)
 	@mkdir -p out
@@ -25,6 +25,10 @@ lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# NO_MKDOCS_2_WARNING: no word about later versions of other programs
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 setup: $(DEV_STAMP)
 
