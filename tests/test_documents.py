@@ -1,4 +1,4 @@
-"""The documents name files, headings, scripts, commands and options that exist."""
+"""The documents are short, and name files, headings, scripts, commands, options and methods that exist."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import pytest
 
 from integrations.cli import COMMANDS
 from integrations.cli import l2s as command_line
+from l2s_plugin import MethodSpec, Registry
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")])
+MOST_WORDS = 700  # of the README
+LONGEST_LINE = 109
 
 
 def prose(path: Path) -> str:
@@ -24,6 +27,26 @@ def anchors(path: Path) -> set[str]:
     """The names that GitHub gives to headings."""
     headings = re.findall(r"^#+ (.+)$", prose(path), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_readme_is_read_in_three_minutes() -> None:
+    """At most 700 words, code and table among them."""
+    words = [word for word in (ROOT / "README.md").read_text().split() if re.search(r"\w", word)]
+    assert len(words) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_lines_fit_a_window(path: Path) -> None:
+    """Below 110 characters, but for tables, code and what only a link makes longer."""
+    for line in prose(path).splitlines():
+        shown = re.sub(r"\]\([^)]*\)", "]", line)
+        assert len(shown) <= LONGEST_LINE or line.startswith(("|", "    ")), line
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_are_named_exist(path: Path) -> None:
+    for file in re.findall(r"`((?:l2s_plugin|heuristics|integrations|tests)/[\w/.-]*)`", prose(path)):
+        assert (ROOT / file).exists(), file
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
@@ -60,3 +83,10 @@ def test_commands_and_their_options_exist(path: Path) -> None:
         assert command in COMMANDS, command
         for option in re.findall(r"(?<=[\s\[|])--[a-z-]+", rest):
             assert option in options_of(command), f"l2s {command} {option}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_methods_exist(path: Path) -> None:
+    offered = {spec.name for spec in Registry.discover().specs(MethodSpec)}
+    for method in re.findall(r"--method ([a-z][a-z-]*[a-z])", path.read_text()):
+        assert method in offered, method
