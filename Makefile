@@ -28,7 +28,7 @@ lint: setup
 
 # NO_MKDOCS_2_WARNING: no word about later versions of other programs
 docs: setup
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 setup: $(DEV_STAMP)
 

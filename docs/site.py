@@ -41,7 +41,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for origin, text in texts.items():
         for link in LINK.findall(text):
             path = normpath(f"{dirname(origin)}/{link}".lstrip("/"))
-            if not path.startswith("docs/") and path not in DOCUMENTS:
+            if not path.startswith("docs/") and path not in DOCUMENTS and (ROOT / path).exists():
                 pages[page_of(path)] = listing(ROOT / path)
     for package, about in API.items():
         names = [f"{package}.{name}" for name in import_module(package).__all__]
