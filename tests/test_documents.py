@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import click
 import pytest
@@ -47,6 +48,24 @@ def test_lines_fit_a_window(path: Path) -> None:
 def test_files_that_are_named_exist(path: Path) -> None:
     for file in re.findall(r"`((?:l2s_plugin|heuristics|integrations|tests)/[\w/.-]*)`", prose(path)):
         assert (ROOT / file).exists(), file
+
+
+def python_names(text: str) -> set[str]:
+    """What a document says in dotted names, and what its examples import."""
+    ours = r"(?:l2s_plugin|heuristics|integrations)"
+    names = set(re.findall(rf"`({ours}(?:\.\w+)+)", text))
+    for module, imported in re.findall(rf"^\s*from ({ours}[\w.]*) import (\([^)]*\)|[^#\n(]+)", text, re.M):
+        names |= {f"{module}.{name}" for name in re.findall(r"\w+", imported)}
+    return names
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_python_names_exist(path: Path) -> None:
+    for name in python_names(path.read_text()):
+        try:
+            resolve_name(name)
+        except (ImportError, AttributeError) as error:
+            pytest.fail(f"{name}: {error}")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
