@@ -27,7 +27,7 @@ from l2s_plugin.verification import verify_dict
 
 INSTANCE = "la21"
 L2S = [sys.executable, "-c", "import sys; sys.argv[0] = 'l2s'; from integrations.cli import main; main()"]
-RUNS = (["--method", "tabu", "--time-limit", "0.3"], ["--method", "hybrid", "--workers", "2", "--time-limit", "1"])
+RUNS = (["--method", "memetic", "--time-limit", "0.3"], ["--method", "hybrid", "--workers", "2", "--time-limit", "1"])
 ATTACKS = ("SIGKILL", "SIGTERM", "stdout closed", "stderr closed", "stdout full")
 
 
