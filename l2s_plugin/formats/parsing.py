@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ MAX_SIZE = 10_000_000
 
 _NUMBERS = re.compile(r"[-0-9\s]+")
 _INTEGER = re.compile(r"-?[0-9]+")
-_WHITESPACE = re.compile(r"[ \t\n\r]*")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 
 class Line(NamedTuple):
@@ -51,18 +51,19 @@ def decode(data: bytes, source: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def text_or_none(data: bytes) -> str | None:
-    """The text of a file for `detect`, or None where it is empty or binary."""
-    try:
-        return decode(data, "")
-    except InstanceFormatError:
-        return None
-
-
 def lines(text: str, comment: str = "#") -> list[Line]:
     """The lines that say something, comments removed."""
     stripped = (Line(number, row.partition(comment)[0].strip()) for number, row in enumerate(text.split("\n"), 1))
     return [line for line in stripped if line.text]
+
+
+def detected_lines(data: bytes) -> list[Line]:
+    """For `detect`: the lines of a text, none where it is empty, binary or JSON."""
+    try:
+        text = decode(data, "")
+    except InstanceFormatError:
+        return []
+    return [] if text.lstrip()[:1] in ("{", "[") else lines(text)
 
 
 def integers(line: Line, source: str) -> list[int]:
@@ -76,92 +77,29 @@ def integers(line: Line, source: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def load_json(data: bytes, source: str) -> tuple[Any, str]:
-    """The parsed document and its text, which `line_of` needs."""
-    text = decode(data, source)
-    return parse_json(text, source, InstanceFormatError), text
-
-
-def json_keys(data: bytes, *keys: str) -> dict[str, Any] | None:
-    """For `detect`: the top-level values of a JSON object that has all `keys`, else None.
-
-    A damaged document counts when the keys are in its text, so that its reader can say where the damage is.
-    """
-    text = text_or_none(data)
-    if text is None or not text.lstrip().startswith("{") or not all(f'"{key}"' in text for key in keys):
-        return None
-    try:
-        document = parse_json(text, "")
-    except L2SError:
-        found = {key: re.search(rf'"{key}"\s*:\s*"?([^",\s]*)', text) for key in keys}
-        return {key: match[1] for key, match in found.items() if match} if all(found.values()) else None
-    return document if all(key in document for key in keys) else None
-
-
-def line_of(text: str, path: Sequence[str | int]) -> int:
-    """The line where a part of a valid JSON document begins (`["jobs", 3]`), as near as the path exists."""
-    position = _skip(text, 0)
-    for step in path:
-        found = next((at for key, at in _children(text, position) if key == step), None)
-        if found is None:
-            break
-        position = found
-    return text.count("\n", 0, position) + 1
-
-
-def _children(text: str, position: int) -> Iterator[tuple[str | int, int]]:
-    """Key or index of every child of the object or array at `position`, and where its value begins."""
-    decoder, opening = json.JSONDecoder(), text[position]
-    if opening not in "{[":
-        return
-    key: str | int = -1
-    position = _skip(text, position + 1)
-    while text[position] not in "]}":
-        if opening == "{":
-            key, position = decoder.raw_decode(text, position)
-            position = _skip(text, _skip(text, position) + 1)  # past the colon
-        else:
-            assert isinstance(key, int)
-            key += 1
-        yield key, position
-        position = _skip(text, decoder.raw_decode(text, position)[1])
-        if text[position] == ",":
-            position = _skip(text, position + 1)
-
-
-def _skip(text: str, position: int) -> int:
-    match = _WHITESPACE.match(text, position)
-    return match.end() if match else position
-
-
-def stem(source: str) -> str:
-    """A name for an instance that has none, from the file it is in."""
-    return PurePath(source).stem.removesuffix(".jsl") or "instance"
-
-
 def check_size(source: str, line: int, n_jobs: int, n_machines: int) -> None:
     """Refuse sizes that no instance can have."""
     if not (0 < n_jobs <= MAX_SIZE and 0 < n_machines <= MAX_SIZE):
         raise fail(source, line, f"{n_jobs} jobs and {n_machines} machines, expected from 1 to {MAX_SIZE} of each")
 
 
-def operation_problem(machine: int, duration: int, n_machines: int, first: int = 0) -> str | None:
-    """What is wrong with an operation, if anything; machines are numbered from `first`."""
-    if not first <= machine < first + n_machines:
-        return f"machine {machine}, expected {first} to {first + n_machines - 1}"
-    if not 0 <= duration <= MAX_TOTAL_DURATION:
-        return f"duration {duration}, expected 0 to {MAX_TOTAL_DURATION}"
-    return None
+def detected_object(data: bytes, *keys: str) -> dict[str, Any]:
+    """For `detect`: the JSON object in a file that has all `keys` at its top level, else {}.
 
-
-def bounds_problem(lower: int | None, upper: int | None) -> str | None:
-    """What is wrong with a pair of bounds, if anything."""
-    for name, bound in (("lower", lower), ("upper", upper)):
-        if bound is not None and bound < 0:
-            return f"{name} bound {bound}, expected 0 or more"
-    if lower is not None and upper is not None and lower > upper:
-        return f"lower bound {lower}, expected at most the upper bound {upper}"
-    return None
+    A damaged document counts when the keys are in its text, so that its reader can say where the damage is.
+    """
+    try:
+        text = decode(data, "")
+    except InstanceFormatError:
+        return {}
+    found = {key: re.search(rf'"{key}"\s*:\s*"?([^",\s]*)', text) for key in keys}
+    if not text.lstrip().startswith("{") or not all(found.values()):
+        return {}
+    try:
+        document = parse_json(text, "")
+    except L2SError:
+        return {key: match[1] for key, match in found.items() if match}
+    return document if all(key in document for key in keys) else {}
 
 
 class Document:
@@ -169,46 +107,98 @@ class Document:
 
     def __init__(self, data: bytes, source: str) -> None:
         self.source = source
-        self.values, self._text = load_json(data, source)
+        self._text = decode(data, source)
+        self.values = parse_json(self._text, source, InstanceFormatError)
         if not isinstance(self.values, dict):
             raise fail(source, 1, "expected a JSON object")
 
+    def line(self, *path: str | int) -> int:
+        return line_of(self._text, path)
+
     def fail(self, message: str, *path: str | int) -> InstanceFormatError:
-        return fail(self.source, line_of(self._text, path), message)
+        return fail(self.source, self.line(*path), message)
 
-    def get(self, key: str, kind: type, required: bool = False) -> Any:
-        """A top-level value of the wanted type; absent and null are None unless required."""
-        value = self.values.get(key)
-        if value is None and not required:
+    def get(self, kind: type, *path: str | int, what: str = "", optional: bool = False) -> Any:
+        """The part at `path` (`"jobs", 3`) if it is of that kind; an optional one may be absent or null: None."""
+        value: Any = self.values
+        for step in path:
+            missing = isinstance(value, dict) and step not in value
+            value = None if missing else value[step]
+        if value is None and optional:
             return None
-        if type(value) is not kind:  # not isinstance: True is no integer
-            found = "nothing" if key not in self.values else json.dumps(value)[:40]
-            raise self.fail(f"{key} is {found}, expected {_JSON_KINDS[kind]}", key)
+        if type(value) is not kind or value == []:  # not isinstance: True is no integer
+            found = "nothing" if missing else json.dumps(value)[:40]
+            raise self.fail(f"{what or path[-1]} is {found}, expected {_KINDS[kind]}", *path)
         return value
 
-    def check_integer(self, value: Any, what: str, *path: str | int) -> int:
-        if type(value) is not int:
-            raise self.fail(f"{what} is {json.dumps(value)[:40]}, expected an integer", *path)
-        return value
 
-    def check_list(self, value: Any, what: str, *path: str | int) -> list[Any]:
-        if not isinstance(value, list) or not value:
-            raise self.fail(f"{what} is {json.dumps(value)[:40]}, expected a list that is not empty", *path)
-        return value
-
-    def check_bounds(self, lower: int | None, upper: int | None, *path: str | int) -> None:
-        problem = bounds_problem(lower, upper)
-        if problem:
-            raise self.fail(problem, *path)
+_KINDS = {str: "a string", int: "an integer", list: "a list that is not empty", dict: "an object"}
 
 
-_JSON_KINDS = {str: "a string", int: "an integer", list: "a list", dict: "an object"}
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """The line where a part of a valid JSON document begins (`["jobs", 3]`), as near as the path exists."""
+    nearest = 0
+    here: list[Any] = []  # the path of the value that comes next; None where a key comes first
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign in "]}":
+            here.pop()
+        elif sign == ",":
+            here[-1] = here[-1] + 1 if isinstance(here[-1], int) else None
+        elif here and here[-1] is None:
+            here[-1] = json.loads(sign)
+        elif sign != ":":
+            nearest = token.start() if here == list(path[: len(here)]) else nearest
+            if sign in "[{":
+                here.append(0 if sign == "[" else None)
+    return text.count("\n", 0, nearest) + 1
 
 
-def build(jobs: list[list[tuple[int, int]]], n_machines: int, source: str, /, **details: Any) -> Instance:
-    """An instance from checked rows; what is still wrong with it as a whole is reported at line 1."""
-    details = {"name": stem(source), "source": PurePath(source).name} | details
+def stem(source: str) -> str:
+    """A name for an instance that has none, from the file it is in."""
+    return PurePath(source).stem.removesuffix(".jsl") or "instance"
+
+
+def build(
+    source: str,
+    jobs: list[list[tuple[int, int]]],
+    n_machines: int,
+    line: Callable[[str, int, int], int],
+    /,
+    first: int = 0,
+    **details: Any,
+) -> Instance:
+    """An instance from the (machine, duration) pairs of its jobs, machines counted from `first`, all numbers judged.
+
+    `line("machine" | "duration", job, index)` says where a number stands that is wrong, `line("bounds", 0, 0)` and
+    `line("n_machines", 0, 0)` likewise. What is wrong with the instance as a whole is reported at line 1.
+    """
+    if not 0 < n_machines <= MAX_SIZE:
+        raise fail(source, line("n_machines", 0, 0), f"n_machines is {n_machines}, expected 1 to {MAX_SIZE}")
+    _check_bounds(source, line, details.get("lower_bound"), details.get("upper_bound"))
+    last = first + n_machines - 1
+    for job, row in enumerate(jobs):
+        for index, (machine, duration) in enumerate(row):
+            if not first <= machine <= last:
+                problem = f"machine {machine}, expected {first} to {last}"
+                if machine == last + 1 and all(other > first for each in jobs for other, _ in each):
+                    problem += f" (this file counts machines from {first + 1}, the format from {first})"
+                raise fail(source, line("machine", job, index), f"job {job}, index {index}: {problem}")
+            if not 0 <= duration <= MAX_TOTAL_DURATION:
+                problem = f"duration {duration}, expected 0 to {MAX_TOTAL_DURATION}"
+                raise fail(source, line("duration", job, index), f"job {job}, index {index}: {problem}")
+    if first:
+        jobs = [[(machine - first, duration) for machine, duration in row] for row in jobs]
+    known = {key: value for key, value in details.items() if value is not None}
     try:
-        return Instance.from_jobs(jobs, n_machines, **details)
+        return Instance.from_jobs(jobs, n_machines, **{"name": stem(source), "source": PurePath(source).name} | known)
     except InstanceError as error:
         raise fail(source, 1, f"{error}") from error
+
+
+def _check_bounds(source: str, line: Callable[[str, int, int], int], lower: int | None, upper: int | None) -> None:
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if bound is not None and bound < 0:
+            raise fail(source, line("bounds", 0, 0), f"{name} bound {bound}, expected 0 or more")
+    if lower is not None and upper is not None and lower > upper:
+        raise fail(source, line("bounds", 0, 0), f"lower bound {lower}, expected at most the upper bound {upper}")

@@ -14,17 +14,7 @@ repeat.
 
 from __future__ import annotations
 
-from l2s_plugin.formats.parsing import (
-    Line,
-    build,
-    check_size,
-    decode,
-    fail,
-    integers,
-    lines,
-    operation_problem,
-    text_or_none,
-)
+from l2s_plugin.formats.parsing import Line, build, check_size, decode, detected_lines, fail, integers, lines
 from l2s_plugin.formats.taillard import has_sections
 from l2s_plugin.instance import Instance
 
@@ -38,10 +28,7 @@ class Standard:
 
     def detect(self, data: bytes, source: str) -> bool:
         """Text whose first row of numbers has two of them, and without Taillard's section words."""
-        text = text_or_none(data)
-        if text is None or text.lstrip()[:1] in ("{", "["):
-            return False
-        rows = lines(text)
+        rows = detected_lines(data)
         first = next((line for line in rows if line.is_numeric), None)
         return first is not None and len(first.text.split()) == 2 and not has_sections(rows)
 
@@ -60,13 +47,9 @@ class Standard:
         if len(jobs) < n_jobs:
             raise fail(source, rows[-1].number, f"the file ends after {len(jobs)} jobs, expected {n_jobs}")
         if len(body) > n_jobs:
-            raise fail(
-                source,
-                body[n_jobs].number,
-                f"text after the last of {n_jobs} jobs, expected the end of the file",
-            )
-        _check(jobs, body, n_machines, source)
-        return build(jobs, n_machines, source)
+            message = f"text after the last of {n_jobs} jobs, expected the end of the file"
+            raise fail(source, body[n_jobs].number, message)
+        return build(source, jobs, n_machines, lambda part, job, index: body[job].number)
 
     def write(self, instance: Instance) -> bytes:
         """Comments with name and bounds, then the size and the jobs; `-1 -1` only where a row needs it."""
@@ -92,15 +75,3 @@ def _job(line: Line, job: int, n_machines: int, source: str) -> list[tuple[int, 
         expected = f"{2 * n_machines} ({n_machines} machine-duration pairs), or -1 -1 at the end"
         raise fail(source, line.number, f"job {job} has {len(numbers)} numbers, expected {expected}")
     return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-
-def _check(jobs: list[list[tuple[int, int]]], body: list[Line], n_machines: int, source: str) -> None:
-    """Judge every operation; a file that counts machines from 1 gets told so."""
-    for number, (job, line) in enumerate(zip(jobs, body, strict=True)):
-        for index, (machine, duration) in enumerate(job):
-            problem = operation_problem(machine, duration, n_machines)
-            if not problem:
-                continue
-            if machine == n_machines and all(other > 0 for row in jobs for other, _ in row):
-                problem += " (this file counts machines from 1, the standard format from 0)"
-            raise fail(source, line.number, f"job {number}, index {index}: {problem}")

@@ -22,16 +22,14 @@ from __future__ import annotations
 from l2s_plugin.errors import InstanceFormatError
 from l2s_plugin.formats.parsing import (
     Line,
-    bounds_problem,
     build,
     check_size,
     decode,
+    detected_lines,
     fail,
     integers,
     lines,
-    operation_problem,
     stem,
-    text_or_none,
 )
 from l2s_plugin.instance import Instance
 
@@ -51,13 +49,11 @@ class Taillard:
     expects = 'the sections "Times" and "Machines"'
 
     def detect(self, data: bytes, source: str) -> bool:
-        text = text_or_none(data)
-        return text is not None and text.lstrip()[:1] not in ("{", "[") and has_sections(lines(text))
+        return has_sections(detected_lines(data))
 
     def read(self, data: bytes, source: str) -> list[Instance]:
-        rows = lines(decode(data, source))
         instances: list[Instance] = []
-        cursor = _Cursor(rows, source)
+        cursor = _Cursor(lines(decode(data, source)), source)
         while not instances or not cursor.at_end:
             instances.append(_read_one(cursor, source))
         if len(instances) > 1:
@@ -95,21 +91,18 @@ class _Cursor:
         self.position += 1
         return self.rows[self.position - 1]
 
-    def word(self, word: str) -> None:
+    def matrix(self, word: str, n_jobs: int, n_machines: int) -> list[list[int]]:
+        """The section that begins with `word`: the numbers of each job."""
         line = self.take(f'"{word}"')
         if line.text.lower() != word.lower():
             raise fail(self.source, line.number, f'{line.text[:40]!r}, expected "{word}"')
-
-    def matrix(self, what: str, n_jobs: int, n_machines: int) -> list[tuple[int, list[int]]]:
-        """Line number and numbers of each row."""
         found = []
         for job in range(n_jobs):
-            line = self.take(f"{what} of job {job}")
-            numbers = integers(line, self.source)
-            if len(numbers) != n_machines:
-                message = f"job {job} has {len(numbers)} {what}, expected {n_machines}"
+            line = self.take(f"{word.lower()} of job {job}")
+            found.append(integers(line, self.source))
+            if len(found[-1]) != n_machines:
+                message = f"job {job} has {len(found[-1])} {word.lower()}, expected {n_machines}"
                 raise fail(self.source, line.number, message)
-            found.append((line.number, numbers))
         return found
 
 
@@ -126,20 +119,13 @@ def _read_one(cursor: _Cursor, source: str) -> Instance:
     if min(header) < 0:
         raise fail(source, line.number, f"{min(header)}, expected 0 or more")
     upper, lower = (bound or None for bound in (header[4:6] or (0, 0)))
-    problem = bounds_problem(lower, upper)
-    if problem:
-        raise fail(source, line.number, problem)
-    cursor.word("Times")
-    times = cursor.matrix("times", n_jobs, n_machines)
-    cursor.word("Machines")
-    machines = cursor.matrix("machines", n_jobs, n_machines)
-    jobs: list[list[tuple[int, int]]] = []
-    for job, ((time_line, durations), (machine_line, row)) in enumerate(zip(times, machines, strict=True)):
-        pairs = list(zip(row, durations, strict=True))
-        for index, (machine, duration) in enumerate(pairs):
-            problem = operation_problem(machine, duration, n_machines, first=1)
-            if problem:
-                at = machine_line if problem.startswith("machine") else time_line
-                raise fail(source, at, f"job {job}, index {index}: {problem}")
-        jobs.append([(machine - 1, duration) for machine, duration in pairs])
-    return build(jobs, n_machines, source, lower_bound=lower, upper_bound=upper)
+    begin = cursor.position
+    times = cursor.matrix("Times", n_jobs, n_machines)
+    machines = cursor.matrix("Machines", n_jobs, n_machines)
+    jobs = [list(zip(*rows, strict=True)) for rows in zip(machines, times, strict=True)]
+
+    def row_of(part: str, job: int, index: int) -> int:
+        row = {"bounds": begin - 1, "duration": begin + 1 + job, "machine": begin + 2 + n_jobs + job}[part]
+        return cursor.rows[row].number
+
+    return build(source, jobs, n_machines, row_of, first=1, lower_bound=lower, upper_bound=upper)
