@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,8 +21,11 @@ LONGEST_FILE = 400
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
 
+TARGET = re.compile(r"(\w+)[.:][\w.:]*")  # a string that names a module or something in one
+
+
 def imported_packages(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and top-level package of every import, also those inside functions and `import_module("...")`."""
+    """Line and top-level package of every import, also inside functions, by `import_module` and in strings."""
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
@@ -30,6 +34,8 @@ def imported_packages(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, (node.module or "").partition(".")[0]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             yield from ((node.lineno, str(a.value).partition(".")[0]) for a in node.args if isinstance(a, ast.Constant))
+        elif isinstance(node, ast.Constant) and (target := TARGET.fullmatch(str(node.value))):
+            yield node.lineno, target[1]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -39,6 +45,22 @@ def test_imports_go_left_only(path: Path) -> None:
     for line, package in imported_packages(path):
         if package in PACKAGES:
             assert PACKAGES.index(package) <= own, f"{path}:{line} imports {package}"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import integrations.plots",
+        "def draw():\n    from integrations.plots import gantt",
+        "import_module('integrations.plots')",
+        "RendererSpec('png', 'integrations.plots:gantt', 'PNG')",
+        "home = 'integrations.plots'",
+        "target = f'integrations.{name}:draw'",
+    ],
+)
+def test_no_form_of_import_escapes_the_check_of_directions(code: str, tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(code)
+    assert "integrations" in {package for _, package in imported_packages(tmp_path / "module.py")}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
