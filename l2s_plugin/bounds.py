@@ -1,12 +1,8 @@
-"""Lower bounds on the makespan: no schedule of the instance can be shorter.
-
-The *head* of an operation is the work of its job before it, its *tail* the work of its job after it.
-"""
+"""Lower bounds on the makespan: no schedule of the instance can be shorter."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from l2s_plugin import data
 from l2s_plugin.instance import Instance
@@ -29,18 +25,15 @@ def known_bound(instance: Instance) -> int:
 
 def job_bound(instance: Instance) -> int:
     """The longest job: its operations follow each other."""
-    return int(np.add.reduceat(instance.duration, instance.job_offset[:-1]).max())
+    return int((instance.job_head + instance.duration).max())
 
 
 def machine_bound(instance: Instance) -> int:
     """The busiest machine: its work, after the shortest head and before the shortest tail on it."""
-    head, tail = _heads_and_tails(instance)
-    used = np.unique(instance.machine)
-    load = np.bincount(instance.machine, weights=instance.duration, minlength=instance.n_machines)
-    first, last = (np.full(instance.n_machines, np.iinfo(np.int32).max) for _ in range(2))
-    np.minimum.at(first, instance.machine, head)
-    np.minimum.at(last, instance.machine, tail)
-    return int((first + load + last)[used].max())
+    by_machine = np.argsort(instance.machine, kind="stable")
+    begin = instance.machine_offset[:-1][np.diff(instance.machine_offset) > 0]  # of machines with work
+    first, last = (np.minimum.reduceat(x[by_machine], begin) for x in (instance.job_head, instance.job_tail))
+    return int((first + np.add.reduceat(instance.duration[by_machine], begin) + last).max())
 
 
 def preemptive_bound(instance: Instance) -> int:
@@ -49,8 +42,7 @@ def preemptive_bound(instance: Instance) -> int:
     Jackson's preemptive schedule of each machine is the best one for its heads and tails (Carlier 1982). The
     bound is never below the other two, and often the optimum where jobs by far outnumber machines.
     """
-    head, tail = _heads_and_tails(instance)
-    negative_tail = -tail
+    head, negative_tail = instance.job_head, -instance.job_tail
     by_head = np.lexsort((head, instance.machine)).astype(np.uint32)
     remaining = np.empty_like(head)
     heap = np.empty_like(by_head)
@@ -58,13 +50,3 @@ def preemptive_bound(instance: Instance) -> int:
         preemptive_makespan(row, instance.duration, head, negative_tail, remaining, heap)
         for row in np.split(by_head, instance.machine_offset[1:-1])
     )
-
-
-def _heads_and_tails(instance: Instance) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    finished = np.cumsum(instance.duration, dtype=np.int32)  # in the order of ids, over all jobs
-    lengths = np.diff(instance.job_offset)
-    before_job = np.repeat(np.append(0, finished[instance.job_offset[1:-1] - 1]), lengths)
-    after_job = np.repeat(finished[instance.job_offset[1:] - 1], lengths)
-    head = finished - instance.duration - before_job
-    tail = after_job - finished
-    return head.astype(np.int32), tail.astype(np.int32)

@@ -121,6 +121,18 @@ class Instance:
         return _frozen_int32(succ, "job_succ")
 
     @cached_property
+    def job_head(self) -> IntArray:
+        """The work of its job before each operation."""
+        done = np.cumsum(self.duration) - self.duration
+        return _frozen_int32(done - done[self.job_offset[:-1]][self.job], "job_head")
+
+    @cached_property
+    def job_tail(self) -> IntArray:
+        """The work of its job after each operation."""
+        end = self.job_head + self.duration
+        return _frozen_int32(end[self.job_offset[1:] - 1][self.job] - end, "job_tail")
+
+    @cached_property
     def machine_offset(self) -> IntArray:
         """Where each machine's operations begin in an array that lists them machine by machine."""
         counts = np.bincount(self.machine, minlength=self.n_machines)

@@ -99,16 +99,12 @@ def _describe(rule: Any, registry: Registry) -> str:
 
 def work_done(instance: Instance) -> NDArray[np.int64]:
     """Work of the job up to and including each operation: its flow due date."""
-    total = np.cumsum(instance.duration, dtype=np.int64)
-    before_job = np.append(0, total[instance.job_offset[1:-1] - 1])
-    return total - before_job[instance.job]
+    return instance.job_head.astype(np.int64) + instance.duration
 
 
 def work_remaining(instance: Instance) -> NDArray[np.int64]:
     """Work of the job from each operation on, itself included."""
-    done = work_done(instance)
-    of_job = done[instance.job_offset[1:] - 1]
-    return of_job[instance.job] - done + instance.duration
+    return instance.job_tail.astype(np.int64) + instance.duration
 
 
 def operations_remaining(instance: Instance) -> NDArray[np.int64]:

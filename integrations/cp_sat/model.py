@@ -7,13 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from integrations.cp_sat import backend
 from l2s_plugin.instance import Instance, IntArray
 from l2s_plugin.schedule import Schedule
-
-Times = NDArray[np.int64]
 
 
 class JobShopModel:
@@ -53,12 +50,11 @@ class JobShopModel:
         self.instance = instance
         self.model: Any = backend.load().CpModel()
         self._out_of_time = out_of_time
-        head, tail = job_heads_and_tails(instance)
-        latest = horizon - tail - instance.duration
+        latest = horizon - instance.job_tail - instance.duration
         self.makespan: Any = self._variable(lower_bound, horizon, "makespan")
         self.start: list[Any] = []
         intervals: list[Any] = []
-        rows = zip(head.tolist(), latest.tolist(), instance.duration.tolist(), strict=True)
+        rows = zip(instance.job_head.tolist(), latest.tolist(), instance.duration.tolist(), strict=True)
         for operation, (first, last, duration) in enumerate(rows):
             self._look_at_the_clock(operation)
             start = self._variable(first, last, f"start{operation}")
@@ -105,12 +101,3 @@ class JobShopModel:
     def schedule(self, value: Callable[[Any], int]) -> Schedule:
         """The schedule behind a solution (`value` of a solver or of a callback), with the times that CP-SAT found."""
         return Schedule.from_starts(self.instance, [value(variable) for variable in self.start])
-
-
-def job_heads_and_tails(instance: Instance) -> tuple[Times, Times]:
-    """The work of its job before and after each operation."""
-    duration = instance.duration.astype(np.int64)
-    done = np.cumsum(duration)
-    before = np.append(0, done)[instance.job_offset[:-1]]  # all work of earlier jobs
-    through = done[instance.job_offset[1:] - 1]
-    return done - duration - before[instance.job], through[instance.job] - done

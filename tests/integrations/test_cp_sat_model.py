@@ -21,7 +21,6 @@ pytest.importorskip("ortools")
 
 from integrations.cp_sat import JobShopModel, Machines, Window
 from integrations.cp_sat.attempt import Attempt
-from integrations.cp_sat.model import job_heads_and_tails
 
 TINY = {"max_jobs": 3, "max_machines": 2, "max_operations": 3, "max_duration": 5}
 
@@ -102,7 +101,7 @@ def test_constraints_of_users_are_kept_in_the_schedule():
 
 def test_start_domains_are_as_tight_as_heads_and_tails_allow():
     instance = Instance.from_jobs([[(0, 3), (1, 2), (0, 4)], [(1, 1)]])
-    head, tail = job_heads_and_tails(instance)
+    head, tail = instance.job_head, instance.job_tail
     assert head.tolist() == [0, 3, 5, 0]
     assert tail.tolist() == [6, 4, 0, 0]
 
