@@ -113,12 +113,13 @@ class Evaluator:
     def evaluate_packed(self, batch: Batch) -> Evaluation:
         """Evaluate a batch that was packed before (`pack`), for callers who evaluate it more than once."""
         if self.engine == "compiled":
-            times = compiled.evaluate(batch, self.threads or available_cores())
-            return Evaluation(times.est, times.lst, batch.offset, times.makespan, times.feasible)
-        from l2s_plugin.evaluator import message_passing
+            est, lst, makespan, feasible = compiled.evaluate(batch, self.threads or available_cores())
+        else:
+            from l2s_plugin.evaluator import message_passing
 
-        compiled.check(batch)
-        return Evaluation(*message_passing.evaluate_batch(batch, self.device))
+            compiled.check(batch)
+            est, lst, makespan, feasible = message_passing.evaluate_batch(batch, self.device)
+        return Evaluation(est, lst, batch.offset, makespan, feasible)
 
     def __repr__(self) -> str:
         return f"Evaluator(device={self.device!r}, engine={self.engine!r})"

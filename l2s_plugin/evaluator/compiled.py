@@ -59,16 +59,8 @@ def new_times(batch: Batch) -> Times:
 
 def new_workspace(n: int) -> Workspace:
     """Room for one solution of up to n operations."""
-    size, number, operation = n + 1, np.int32, np.uint32
-    return Workspace(
-        np.empty(size, number),
-        np.empty(size, number),
-        np.empty(size, number),
-        np.empty(size, number),
-        np.empty(size, operation),
-        np.empty(size, operation),
-        np.empty(size, operation),
-    )
+    kinds: list[Any] = [np.int32] * 4 + [np.uint32] * 3
+    return Workspace(*(np.empty(n + 1, kind) for kind in kinds))
 
 
 @kernel

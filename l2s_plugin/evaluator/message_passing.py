@@ -1,11 +1,11 @@
 """The paper's message-passing evaluator in torch, for any device and for batches that live there.
 
 Every operation has at most one predecessor in its job and one on its machine, so a round of messages is two
-gathers and a maximum, no scatter. `message_round` and `backward_round` are the paper's rounds, over all
-nodes. Most nodes learn nothing in a given round, though: along a machine the waiting flags clear one after
-the other, so in each round at most the first waiting operation of every machine can clear its flag (likewise
-of every job). `frontier_round` sends messages to these alone. It clears the same flags in the same rounds,
-and theorem 4.2 holds as it stands; at 100x20 that is 20 nodes of a graph instead of 2000.
+gathers and a maximum, no scatter (paper, section 4.3). Most nodes learn nothing in a given round, though: along a
+machine the waiting flags clear one after the other, so in each round at most the first waiting operation of every
+machine can clear its flag (likewise of every job). `frontier_round` sends messages to these alone. It clears the same
+flags in the same rounds, and theorem 4.2 holds as it stands; at 100x20 that is 20 nodes of a graph instead of 2000.
+The tests have the paper's rounds, over all nodes.
 
 Times are int32, exact for every instance (`MAX_TOTAL_DURATION`). All tensors over nodes number the nodes of
 all graphs in one go; N, the number of nodes, stands for "none": the paper's O_S going forward, its O_T going
@@ -14,7 +14,7 @@ backward.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -28,35 +28,6 @@ from l2s_plugin.evaluator.batch import Batch
 WAITING = 2**30
 
 _FIRST_CHECK = 8  # rounds between two looks at the device, at least
-
-
-def message_round(
-    duration: Tensor, job_pred: Tensor, machine_pred: Tensor, d: Tensor, c: Tensor
-) -> tuple[Tensor, Tensor]:
-    """One forward round over all nodes (paper, section 4.3); after at most H rounds d = est (theorem 4.2).
-
-    d_V = max over predecessors U of p_U + (1 - c_U) d_U,    c_V = max over predecessors U of c_U
-
-    All tensors have N + 1 entries, the last one for O_S, which is its own predecessor and has p = d = c = 0;
-    the other nodes begin with d = 0, c = 1.
-    """
-    message = duration + (1 - c) * d
-    return torch.maximum(message[job_pred], message[machine_pred]), torch.maximum(c[job_pred], c[machine_pred])
-
-
-def backward_round(
-    duration: Tensor, job_succ: Tensor, machine_succ: Tensor, d: Tensor, c: Tensor
-) -> tuple[Tensor, Tensor]:
-    """One backward round over all nodes; after at most H rounds d = -lst (corollary 4.3).
-
-    d_V = p_V + max over successors U of (1 - c_U) d_U,    c_V = max over successors U of c_U
-
-    The last entry stands for O_T, with p = c = 0 and d = -makespan; the other nodes begin with d = -1, c = 1.
-    In the reversed graph an arc keeps its weight, the duration of the operation that comes first.
-    """
-    message = (1 - c) * d
-    received = torch.maximum(message[job_succ], message[machine_succ])
-    return duration + received, torch.maximum(c[job_succ], c[machine_succ])
 
 
 class Frontier(NamedTuple):
@@ -223,11 +194,6 @@ def solution_tensors(batch: Batch, device: str | torch.device) -> tuple[Tensor, 
     return duration, job_pred[:n], machine_pred[:n], job_succ, machine_succ[:n], offset
 
 
-def evaluate_batch(
-    batch: Batch, device: str | torch.device
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.bool_]]:
-    """Evaluate a batch whose orders are known to be permutations: est, lst, offset, makespan, feasible."""
-    est, lst, makespan, feasible = (
-        result.cpu().numpy() for result in evaluate_tensors(*solution_tensors(batch, device))
-    )
-    return est, lst, batch.offset, makespan, feasible
+def evaluate_batch(batch: Batch, device: str | torch.device) -> list[NDArray[Any]]:
+    """Evaluate a batch whose orders are known to be permutations: est, lst, makespan, feasible."""
+    return [result.cpu().numpy() for result in evaluate_tensors(*solution_tensors(batch, device))]

@@ -17,6 +17,35 @@ from tests.l2s_plugin.evaluator.oracle import longest_paths  # noqa: E402
 from tests.strategies import solutions  # noqa: E402
 
 
+def message_round(
+    duration: torch.Tensor, job_pred: torch.Tensor, machine_pred: torch.Tensor, d: torch.Tensor, c: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """One forward round over all nodes (paper, section 4.3); after at most H rounds d = est (theorem 4.2).
+
+    d_V = max over predecessors U of p_U + (1 - c_U) d_U,    c_V = max over predecessors U of c_U
+
+    All tensors have N + 1 entries, the last one for O_S, which is its own predecessor and has p = d = c = 0;
+    the other nodes begin with d = 0, c = 1.
+    """
+    message = duration + (1 - c) * d
+    return torch.maximum(message[job_pred], message[machine_pred]), torch.maximum(c[job_pred], c[machine_pred])
+
+
+def backward_round(
+    duration: torch.Tensor, job_succ: torch.Tensor, machine_succ: torch.Tensor, d: torch.Tensor, c: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """One backward round over all nodes; after at most H rounds d = -lst (corollary 4.3).
+
+    d_V = p_V + max over successors U of (1 - c_U) d_U,    c_V = max over successors U of c_U
+
+    The last entry stands for O_T, with p = c = 0 and d = -makespan; the other nodes begin with d = -1, c = 1.
+    In the reversed graph an arc keeps its weight, the duration of the operation that comes first.
+    """
+    message = (1 - c) * d
+    received = torch.maximum(message[job_succ], message[machine_succ])
+    return duration + received, torch.maximum(c[job_succ], c[machine_succ])
+
+
 def with_none(solution):
     """Durations and links of one solution with the entry for O_S (or O_T) appended."""
     instance, order = solution
@@ -39,7 +68,7 @@ def test_theorem_4_2_after_h_rounds_the_messages_are_earliest_starts(solution) -
     d, c = torch.zeros(n + 1, dtype=torch.int64), flags(n)
     for made in range(1, expected.path_nodes + 1):
         assert c.any() == (made <= expected.path_nodes - 2)
-        d, c = mp.message_round(duration, job_pred, machine_pred, d, c)
+        d, c = message_round(duration, job_pred, machine_pred, d, c)
         assert (c[:n] == 0).tolist() == [level <= made for level in expected.level]
     assert d[:n].tolist() == expected.est
     assert (d + duration).max() == expected.makespan
@@ -53,7 +82,7 @@ def test_corollary_after_h_rounds_the_messages_are_latest_starts(solution) -> No
     d, c = torch.full((n + 1,), -1), flags(n)
     d[n] = -expected.makespan
     for _ in range(expected.path_nodes):
-        d, c = mp.backward_round(duration, job_succ, machine_succ, d, c)
+        d, c = backward_round(duration, job_succ, machine_succ, d, c)
     assert not c.any()
     assert (-d[:n]).tolist() == expected.lst
     assert d[:n].max() == 0  # d_S = 0: some operation must start at once
@@ -71,7 +100,7 @@ def test_the_frontier_clears_the_same_flags_in_the_same_rounds(solution, along_j
     frontier = mp.new_frontier(duration[:n].int(), chain_succ[:n], cross[:n], first)
     d, c = torch.zeros(n + 1, dtype=torch.int64), flags(n)
     for _ in range(n + 1):
-        d, c = mp.message_round(duration, job_pred, machine_pred, d, c)
+        d, c = message_round(duration, job_pred, machine_pred, d, c)
         mp.frontier_round(frontier)
         waiting = frontier.end[:n] >= mp.WAITING
         assert torch.equal(waiting, c[:n] == 1)
