@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from l2s_plugin.instance import Instance, IntArray, check_instance
 from l2s_plugin.records import parse_json
 
 JSON_FORMAT = "l2s-schedule"
+_CYCLE = "the machine orders wait for each other in a cycle"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,7 @@ class Schedule:
         order = np.asarray(order, np.int32)
         evaluation = Evaluator().evaluate(instance, order[np.newaxis])
         if not evaluation.feasible[0]:
-            raise CyclicOrderError("the machine orders wait for each other in a cycle")
+            raise CyclicOrderError(_CYCLE)
         return cls(instance, order, evaluation.est)
 
     @classmethod
@@ -131,13 +131,16 @@ class Schedule:
     @cached_property
     def _rank(self) -> IntArray:
         """A topological rank that settles equal starts and ends of zero-length operations; else the id will do."""
-        rank = np.arange(self.instance.n_operations, dtype=np.int32)
         machine = self.instance.machine[self.order]
         in_order = np.diff(self.start[self.order]) > 0
         if self.instance.duration.all() and (in_order | (np.diff(machine) > 0)).all():
-            return rank
-        rank[_topological_order(self.instance, self.order)] = np.arange(self.instance.n_operations)
-        return rank
+            return np.arange(self.instance.n_operations, dtype=np.int32)
+        from l2s_plugin.evaluator import compiled, pack
+
+        operations = compiled.topological_order(pack(self.instance, self.order[np.newaxis]))
+        if operations is None:
+            raise CyclicOrderError(_CYCLE)
+        return np.argsort(operations).astype(np.int32)
 
     @cached_property
     def lst(self) -> IntArray:
@@ -154,17 +157,13 @@ class Schedule:
 
     def critical_paths(self) -> Iterator[list[int]]:
         """Every critical path, first operation first (perhaps exponentially many: take what you need)."""
-        before: list[list[int]] = [[] for _ in range(self.instance.n_operations)]
-        machine_pred = np.full(self.instance.n_operations, -1)
-        for row in self.machine_orders:
-            machine_pred[row[1:]] = row[:-1]
-        critical = self.critical
-        for x in np.flatnonzero(critical).tolist():
-            candidates = {int(machine_pred[x]), x - 1 if x not in self.instance.job_offset else -1} - {-1}
-            before[x] = sorted(p for p in candidates if critical[p] and self.end[p] == self.start[x])
-        finals = [int(x) for x in np.flatnonzero(critical & (self.end == self.makespan))]
-        followed = {p for x in range(self.instance.n_operations) for p in before[x]}
-        stack = [[x] for x in reversed(finals) if x not in followed]
+        critical = {*np.flatnonzero(self.critical).tolist()}
+        before = {
+            x: [p for p in sorted({*self._preds[:, x].tolist()} & critical) if self.end[p] == self.start[x]]
+            for x in critical
+        }
+        last = critical - {p for preds in before.values() for p in preds}
+        stack = [[x] for x in sorted(last, reverse=True) if self.end[x] == self.makespan]
         while stack:
             path = stack.pop()
             if before[path[-1]]:
@@ -172,16 +171,23 @@ class Schedule:
             else:
                 yield path[::-1]
 
+    @cached_property
+    def _preds(self) -> IntArray:
+        """The operation before each in its job and the one on its machine; `n_operations` stands for none."""
+        preds = np.stack((self.instance.job_pred, np.full_like(self.order, self.instance.n_operations)))
+        for row in self.machine_orders:
+            preds[1, row[1:]] = row[:-1]
+        return preds
+
     def critical_path(self) -> list[int]:
         """One critical path, first operation first."""
         return next(self.critical_paths())
 
     def critical_blocks(self) -> list[list[int]]:
         """The blocks of `critical_path`: longest runs of operations next to each other on one machine."""
-        follower = {int(a): int(b) for row in self.machine_orders for a, b in pairwise(row)}
         blocks: list[list[int]] = []
         for x in self.critical_path():
-            if blocks and follower.get(blocks[-1][-1]) == x:
+            if blocks and blocks[-1][-1] == self._preds[1, x]:
                 blocks[-1].append(x)
             else:
                 blocks.append([x])
@@ -265,26 +271,3 @@ def _operations(values: ArrayLike) -> NDArray[np.int64]:
     if array.size and not np.issubdtype(array.dtype, np.integer):
         raise ScheduleError(f"machine orders must hold operation ids, got {array.dtype}")
     return array.ravel().astype(np.int64)
-
-
-def _topological_order(instance: Instance, order: IntArray) -> IntArray:
-    """Kahn's algorithm over job and machine arcs, for schedules that came from outside."""
-    n = instance.n_operations
-    machine_succ = np.full(n, n)
-    waiting = np.where(instance.job_pred < n, 1, 0)
-    for row in np.split(order, instance.machine_offset[1:-1]):
-        machine_succ[row[:-1]] = row[1:]
-        waiting[row[1:]] += 1
-    ready = [int(x) for x in np.flatnonzero(waiting == 0)]
-    done: list[int] = []
-    while ready:
-        x = ready.pop()
-        done.append(x)
-        for y in (int(instance.job_succ[x]), int(machine_succ[x])):
-            if y < n:
-                waiting[y] -= 1
-                if waiting[y] == 0:
-                    ready.append(y)
-    if len(done) < n:
-        raise CyclicOrderError("the machine orders wait for each other in a cycle")
-    return np.array(done, np.int32)

@@ -9,6 +9,8 @@ moment another operation starts or ends, never while one is running.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -67,19 +69,17 @@ def _check_dict(instance: Instance, data: dict[str, Any]) -> None:
         if key not in data:
             raise ScheduleError(f"{key} is missing")
     for key in ("version", "n_jobs", "n_machines", "makespan"):
-        _check_integer(data[key], key)
+        _check_type(int, data[key], key)
     if data["version"] != 1:
         raise ScheduleError(f"version {data['version']}, only version 1 is known")
     for key, expected in (("n_jobs", instance.n_jobs), ("n_machines", instance.n_machines)):
         if data[key] != expected:
             raise ScheduleError(f"{key} is {data[key]}, but the instance has {expected}")
     for key in ("machine_orders", "start"):
-        if not isinstance(data[key], list):
-            raise ScheduleError(f"{key} must be a list, got {_show(data[key])}")
+        _check_type(list, data[key], key)
     _check_length(data["machine_orders"], instance.n_machines, "machine orders")
     for machine, order in enumerate(data["machine_orders"]):
-        if not isinstance(order, list):
-            raise ScheduleError(f"the order of machine {machine} must be a list, got {_show(order)}")
+        _check_type(list, order, f"the order of machine {machine}")
     _check_length(data["start"], instance.n_operations, "start times")
     _check(instance, data["machine_orders"], data["start"], data["makespan"])
 
@@ -87,17 +87,29 @@ def _check_dict(instance: Instance, data: dict[str, Any]) -> None:
 def _check(instance: Instance, machine_orders: list[list[int]], start: list[int], makespan: int) -> None:
     """Check everything that remains once the shapes are right."""
     for operation, time in enumerate(start):
-        if type(time) is not int:
-            raise ScheduleError(f"start of {instance.describe(operation)} must be an integer, got {_show(time)}")
+        if type(time) is not int:  # described only if wrong: there may be many
+            _check_type(int, time, f"start of {instance.describe(operation)}")
     _check_machine_orders_complete(instance, machine_orders)
 
     duration = instance.duration.tolist()
     end = [s + d for s, d in zip(start, duration, strict=True)]
-    _check_job_precedence(instance, start, end)
-    _check_machine_capacity(instance, machine_orders, start, end)
+    jobs = [range(first, stop) for first, stop in pairwise(instance.job_offset.tolist())]
+    for job in jobs:
+        if start[job[0]] < 0:
+            raise ScheduleError(f"{instance.describe(job[0])} starts at {start[job[0]]}, before 0")
+        _check_sequence(instance, job, start, end)
+    for machine, order in enumerate(machine_orders):
+        by_time = sorted(order, key=lambda operation: (start[operation], end[operation]))
+        _check_sequence(instance, by_time, start, end, f"machine {machine}: ")
+        for before, after in pairwise(order):
+            if start[after] < end[before]:
+                raise ScheduleError(
+                    f"machine {machine} lists {instance.describe(before)} before {instance.describe(after)}, "
+                    f"but they start at {start[before]} and {start[after]}"
+                )
     if 0 in duration:
         # positive durations make every order that agrees with the start times free of cycles
-        _check_no_cycle(instance, machine_orders)
+        _check_no_cycle(instance, [*jobs, *machine_orders])
     if makespan != max(end):
         raise ScheduleError(f"makespan is {makespan}, but the last operation ends at {max(end)}")
 
@@ -105,86 +117,48 @@ def _check(instance: Instance, machine_orders: list[list[int]], start: list[int]
 def _check_machine_orders_complete(instance: Instance, machine_orders: list[list[int]]) -> None:
     """Every operation stands exactly once, in the order of its own machine."""
     machine_of = instance.machine.tolist()
-    seen = [False] * instance.n_operations
+    seen: set[int] = set()
     for machine, order in enumerate(machine_orders):
+        lists, entry = f"the order of machine {machine} lists", f"every entry in the order of machine {machine}"
         for operation in order:
-            _check_integer(operation, f"every entry in the order of machine {machine}")
+            _check_type(int, operation, entry)
             if not 0 <= operation < instance.n_operations:
-                raise ScheduleError(
-                    f"the order of machine {machine} lists operation {operation}, "
-                    f"expected 0 to {instance.n_operations - 1}"
-                )
+                raise ScheduleError(f"{lists} operation {operation}, expected 0 to {instance.n_operations - 1}")
             if machine_of[operation] != machine:
-                raise ScheduleError(
-                    f"the order of machine {machine} lists {instance.describe(operation)}, "
-                    f"which needs machine {machine_of[operation]}"
-                )
-            if seen[operation]:
-                raise ScheduleError(f"the order of machine {machine} lists {instance.describe(operation)} twice")
-            seen[operation] = True
-    if not all(seen):
-        missing = seen.index(False)
-        raise ScheduleError(f"{instance.describe(missing)} is missing in the order of machine {machine_of[missing]}")
+                needed = machine_of[operation]
+                raise ScheduleError(f"{lists} {instance.describe(operation)}, which needs machine {needed}")
+            if operation in seen:
+                raise ScheduleError(f"{lists} {instance.describe(operation)} twice")
+            seen.add(operation)
+    for operation in range(instance.n_operations):
+        if operation not in seen:
+            home = f"the order of machine {machine_of[operation]}"
+            raise ScheduleError(f"{instance.describe(operation)} is missing in {home}")
 
 
-def _check_job_precedence(instance: Instance, start: list[int], end: list[int]) -> None:
-    """No operation starts before 0 or before its predecessor in the job has ended."""
-    for first, stop in pairwise(instance.job_offset.tolist()):
-        if start[first] < 0:
-            raise ScheduleError(f"{instance.describe(first)} starts at {start[first]}, before 0")
-        for operation in range(first + 1, stop):
-            if start[operation] < end[operation - 1]:
-                raise ScheduleError(
-                    f"{instance.describe(operation)} starts at {start[operation]}, "
-                    f"before {instance.describe(operation - 1)} ends at {end[operation - 1]}"
-                )
-
-
-def _check_machine_capacity(
-    instance: Instance, machine_orders: list[list[int]], start: list[int], end: list[int]
+def _check_sequence(
+    instance: Instance, operations: Sequence[int], start: list[int], end: list[int], where: str = ""
 ) -> None:
-    """No machine works on two operations at once, and each takes its operations in the order it lists."""
-    for machine, order in enumerate(machine_orders):
-        by_time = sorted(order, key=lambda operation: (start[operation], end[operation]))
-        for before, after in pairwise(by_time):
-            if start[after] < end[before]:
-                raise ScheduleError(
-                    f"machine {machine}: {instance.describe(after)} starts at {start[after]}, "
-                    f"before {instance.describe(before)} ends at {end[before]}"
-                )
-        for before, after in pairwise(order):
-            if start[after] < end[before]:
-                raise ScheduleError(
-                    f"machine {machine} lists {instance.describe(before)} before {instance.describe(after)}, "
-                    f"but they start at {start[before]} and {start[after]}"
-                )
+    """No operation starts before the one before it has ended."""
+    for before, after in pairwise(operations):
+        if start[after] < end[before]:
+            raise ScheduleError(
+                f"{where}{instance.describe(after)} starts at {start[after]}, "
+                f"before {instance.describe(before)} ends at {end[before]}"
+            )
 
 
-def _check_no_cycle(instance: Instance, machine_orders: list[list[int]]) -> None:
+def _check_no_cycle(instance: Instance, sequences: list[Sequence[int]]) -> None:
     """The orders can be followed: some operation can always go next."""
-    waits_for = [1] * instance.n_operations
-    for first in instance.job_offset.tolist()[:-1]:
-        waits_for[first] = 0
-    next_on_machine: dict[int, int] = {}
-    for order in machine_orders:
-        for before, after in pairwise(order):
-            next_on_machine[before] = after
-            waits_for[after] += 1
-    first_of_job = set(instance.job_offset.tolist())
-    ready = [operation for operation, count in enumerate(waits_for) if count == 0]
-    for operation in ready:  # grows while it is read
-        followers = [operation + 1] if operation + 1 not in first_of_job else []
-        if operation in next_on_machine:
-            followers.append(next_on_machine[operation])
-        for follower in followers:
-            waits_for[follower] -= 1
-            if waits_for[follower] == 0:
-                ready.append(follower)
-    if len(ready) < instance.n_operations:
-        stuck = next(operation for operation, count in enumerate(waits_for) if count)
-        raise ScheduleError(
-            f"the machine orders wait for each other in a cycle that holds up {instance.describe(stuck)}"
-        )
+    graph: TopologicalSorter[int] = TopologicalSorter()
+    for operations in sequences:
+        for before, after in pairwise(operations):
+            graph.add(after, before)
+    try:
+        graph.prepare()
+    except CycleError as error:
+        stuck = instance.describe(min(error.args[1]))
+        raise ScheduleError(f"the machine orders wait for each other in a cycle that holds up {stuck}") from None
 
 
 def _check_length(values: list[Any], expected: int, what: str) -> None:
@@ -192,11 +166,7 @@ def _check_length(values: list[Any], expected: int, what: str) -> None:
         raise ScheduleError(f"{len(values)} {what}, but the instance has {expected}")
 
 
-def _check_integer(value: Any, what: str) -> None:
-    if type(value) is not int:  # True is an int to isinstance
-        raise ScheduleError(f"{what} must be an integer, got {_show(value)}")
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+def _check_type(kind: type, value: Any, what: str) -> None:
+    if type(value) is not kind:  # True is an int to isinstance
+        expected = "an integer" if kind is int else "a list"
+        raise ScheduleError(f"{what} must be {expected}, got {value!r:.40}")

@@ -215,6 +215,14 @@ def check(batch: Batch) -> None:
         raise _explain(batch, solution)
 
 
+def topological_order(batch: Batch) -> Operations | None:
+    """The operations of a single solution in an order that respects jobs and machines; None if there is a cycle."""
+    n, work = len(batch.order), _workspace(len(batch.order))
+    if link(batch, 0, work) != VALID:
+        raise _explain(batch, 0)
+    return work.queue[:n].copy() if forward(n, work) == n else None
+
+
 def _explain(batch: Batch, solution: int) -> ScheduleError:
     """What is wrong with the order of a solution, for people."""
     position = -1 - link(batch, solution, _workspace(_largest(batch)))
