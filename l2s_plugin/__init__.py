@@ -13,23 +13,25 @@ if TYPE_CHECKING:
     from l2s_plugin import bounds as bounds
     from l2s_plugin import generate as generate
     from l2s_plugin import stop as stop
-    from l2s_plugin.errors import L2SError
-    from l2s_plugin.evaluator import Evaluation, Evaluator
-    from l2s_plugin.hookspecs import hookimpl, hookspec
-    from l2s_plugin.instance import Instance
-    from l2s_plugin.loader import load, save
-    from l2s_plugin.registry import Registry, default_registry
-    from l2s_plugin.schedule import Schedule
-    from l2s_plugin.specs import (
-        DispatchingRuleSpec,
-        InstanceFormatSpec,
-        MethodSpec,
-        NeighbourhoodSpec,
-        PolicySpec,
-        RendererSpec,
-        SelectorSpec,
-    )
-    from l2s_plugin.verification import verify
+    from l2s_plugin.errors import L2SError as L2SError
+    from l2s_plugin.evaluator import Evaluation as Evaluation
+    from l2s_plugin.evaluator import Evaluator as Evaluator
+    from l2s_plugin.hookspecs import hookimpl as hookimpl
+    from l2s_plugin.hookspecs import hookspec as hookspec
+    from l2s_plugin.instance import Instance as Instance
+    from l2s_plugin.loader import load as load
+    from l2s_plugin.loader import save as save
+    from l2s_plugin.registry import Registry as Registry
+    from l2s_plugin.registry import default_registry as default_registry
+    from l2s_plugin.schedule import Schedule as Schedule
+    from l2s_plugin.specs import DispatchingRuleSpec as DispatchingRuleSpec
+    from l2s_plugin.specs import InstanceFormatSpec as InstanceFormatSpec
+    from l2s_plugin.specs import MethodSpec as MethodSpec
+    from l2s_plugin.specs import NeighbourhoodSpec as NeighbourhoodSpec
+    from l2s_plugin.specs import PolicySpec as PolicySpec
+    from l2s_plugin.specs import RendererSpec as RendererSpec
+    from l2s_plugin.specs import SelectorSpec as SelectorSpec
+    from l2s_plugin.verification import verify as verify
 
 __version__ = "0.1.0"
 
@@ -58,29 +60,6 @@ _HOME = {
     "verify": "verification",
 }
 
-__all__ = [
-    "DispatchingRuleSpec",
-    "Evaluation",
-    "Evaluator",
-    "Instance",
-    "InstanceFormatSpec",
-    "L2SError",
-    "MethodSpec",
-    "NeighbourhoodSpec",
-    "PolicySpec",
-    "Registry",
-    "RendererSpec",
-    "Schedule",
-    "SelectorSpec",
-    "bounds",
-    "default_registry",
-    "generate",
-    "hookimpl",
-    "hookspec",
-    "load",
-    "save",
-    "stop",
-    "verify",
-]
+__all__ = list(_HOME)
 
 __getattr__, __dir__ = lazy(__name__, _HOME)
