@@ -13,6 +13,7 @@ from l2s_plugin.containment import contained
 from l2s_plugin.errors import InstanceError, InstanceFormatError, L2SError, PluginError, unknown_name
 from l2s_plugin.files import read_bytes, write_bytes
 from l2s_plugin.formats import InstanceFormat
+from l2s_plugin.formats.parsing import decode
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.specs import InstanceFormatSpec
@@ -39,10 +40,8 @@ def load(
         Where formats are looked up; None: all installed plugins.
     """
     path = str(source) if isinstance(source, str | PathLike) else ""
-    if isinstance(source, str) and format is None and source in benchmarks.benchmark_names():
-        return benchmarks.benchmark(source)
-    file, hash_sign, index = path.rpartition("#")
-    if hash_sign and index.isdecimal() and not os.path.exists(path) and os.path.exists(file):
+    file, _, index = path.rpartition("#")
+    if file and index.isdecimal() and not os.path.exists(path) and os.path.exists(file):
         found = load_all(Path(file), format, registry)  # never a benchmark called the same
         if int(index) >= len(found):
             raise InstanceFormatError(f"{path}: {file} holds {len(found)} instances, expected an index below that")
@@ -124,8 +123,6 @@ def _format(value: str | InstanceFormat, registry: Registry) -> InstanceFormat:
 
 def _detect(contents: bytes, label: str, registry: Registry) -> InstanceFormat:
     """The one format that recognises the file; none or several is an error."""
-    if not contents.strip():
-        raise InstanceFormatError(f"{label}:1: empty file, expected an instance")
     formats, failures = _all_formats(registry)
     found = []
     for each in formats:
@@ -137,31 +134,22 @@ def _detect(contents: bytes, label: str, registry: Registry) -> InstanceFormat:
     if found:
         names = " and ".join(each.name for each in found)
         raise InstanceFormatError(f"{label}:1: recognised as {names}, expected one format; name the one it is in")
-    expected = ", ".join(f"{getattr(each, 'expects', 'its contents')} ({each.name})" for each in formats)
+    if b"\0" not in contents:
+        decode(contents, label)  # refuses what is empty or no UTF-8
     kind = "binary file in no known format" if b"\0" in contents else "not in any known format"
-    if kind.startswith("not") and not _is_utf8(contents):
-        raise InstanceFormatError(f"{label}:1: not UTF-8, expected an instance as text in UTF-8")
-    raise InstanceFormatError(f"{label}:1: {kind}, expected one of: {expected}{''.join(failures)}")
+    expected = ", ".join(f"{getattr(each, 'expects', 'its contents')} ({each.name})" for each in formats)
+    raise InstanceFormatError(f"{label}:1: {kind}, expected one of: {expected}{failures}")
 
 
-def _is_utf8(contents: bytes) -> bool:
-    try:
-        contents.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _all_formats(registry: Registry) -> tuple[list[InstanceFormat], list[str]]:
-    """Every format that can be used, and a remark on each that cannot: the others must work."""
-    formats, failures = [], []
+def _all_formats(registry: Registry) -> tuple[list[InstanceFormat], str]:
+    """Every format that can be used, and a remark on those that cannot: the others must work."""
+    formats, failures = [], ""
     for name in dict.fromkeys(spec.name for spec in registry.specs(InstanceFormatSpec)):
         try:
             formats.append(_format(name, registry))
         except L2SError as error:
-            failures.append(f"; {error}")
-    failures += [f"; plugin {plugin.id} failed: {plugin.error}" for plugin in registry.failures()]
-    return formats, failures
+            failures += f"; {error}"
+    return formats, failures + registry.failures()
 
 
 def _read(reader: InstanceFormat, contents: bytes, label: str) -> list[Instance]:
@@ -178,10 +166,10 @@ def _read(reader: InstanceFormat, contents: bytes, label: str) -> list[Instance]
 
 def _by_suffix(path: str, registry: Registry) -> InstanceFormat:
     """The format that claims the path's ending; the longest ending wins."""
-    formats, _ = _all_formats(registry)
-    claims = [(suffix, each) for each in formats for suffix in each.suffixes]
-    longest = max((len(suffix) for suffix, _ in claims if path.lower().endswith(suffix)), default=0)
-    owners = [each for suffix, each in claims if len(suffix) == longest and path.lower().endswith(suffix)]
+    claims = [(suffix, each) for each in _all_formats(registry)[0] for suffix in each.suffixes]
+    fitting = [claim for claim in claims if path.lower().endswith(claim[0])]
+    longest = max((len(suffix) for suffix, _ in fitting), default=0)
+    owners = [each for suffix, each in fitting if len(suffix) == longest]
     if len(owners) > 1:
         names = " and ".join(each.name for each in owners)
         raise InstanceFormatError(f"{path}: the formats {names} claim this ending, expected one; name the format")

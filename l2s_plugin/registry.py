@@ -47,19 +47,15 @@ class Plugin:
     def id(self) -> str:
         return f"{self.distribution}:{self.name}"
 
+    @property
+    def is_own(self) -> bool:
+        return self.distribution == OWN_DISTRIBUTION
+
     def as_dict(self) -> dict[str, Any]:
         offers: dict[str, list[str]] = {}
         for spec in self.offers:
             offers.setdefault(spec.kind, []).append(spec.name)
-        return {
-            "distribution": self.distribution,
-            "name": self.name,
-            "version": self.version,
-            "offers": offers,
-            "observes": self.observes,
-            "error": self.error,
-            "disabled": self.disabled,
-        }
+        return vars(self) | {"offers": offers}
 
 
 class Registry:
@@ -69,7 +65,6 @@ class Registry:
         self.plugins: list[Plugin] = []
         self._manager = pluggy.PluginManager(hookspecs.PROJECT)
         self._manager.add_hookspecs(hookspecs)
-        self._owners: dict[tuple[str, str], list[tuple[Plugin, Spec]]] = {}
 
     @classmethod
     def discover(cls) -> Registry:
@@ -80,19 +75,14 @@ class Registry:
         """
         registry = cls()
         disabled = {_normal(word) for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
-        found = sorted(entry_points(group=hookspecs.PROJECT), key=_own_first)
-        for entry_point in dict.fromkeys(found):
-            registry._load(entry_point, disabled)
+        found = [(_plugin(each), each) for each in dict.fromkeys(entry_points(group=hookspecs.PROJECT))]
+        for plugin, entry_point in sorted(found, key=lambda pair: (not pair[0].is_own, pair[0].id)):
+            if not plugin.is_own and disabled & {"*", _normal(plugin.distribution), _normal(plugin.id)}:
+                plugin.error, plugin.disabled = f"switched off by {DISABLE_VARIABLE}", True
+                registry.plugins.append(plugin)
+            else:
+                registry._add(plugin, entry_point.load)
         return registry
-
-    def _load(self, entry_point: EntryPoint, disabled: set[str]) -> None:
-        distribution, version = _origin(entry_point)
-        plugin = Plugin(distribution, entry_point.name, version)
-        if distribution != OWN_DISTRIBUTION and disabled & {"*", _normal(distribution), _normal(plugin.id)}:
-            plugin.error, plugin.disabled = f"switched off by {DISABLE_VARIABLE}", True
-            self.plugins.append(plugin)
-            return
-        self._add(plugin, entry_point.load)
 
     def register(self, module_or_object: Any, name: str) -> None:
         """Add a plugin of the running program, as a notebook or a test does; raises when it is broken."""
@@ -110,13 +100,10 @@ class Registry:
                 self._check_hooks(plugin, implementation)
                 plugin.offers = [spec for kind in SPECS for spec in self._collect(plugin, kind)]
         except L2SError as error:
-            plugin.error = _one_line(str(error))
-        if plugin.error:
+            text = " ".join(str(error).split())
+            plugin.error = text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]} ..."
             if self._manager.has_plugin(plugin.id):
                 self._manager.unregister(name=plugin.id)
-            return plugin
-        for spec in plugin.offers:
-            self._owners.setdefault((spec.kind, spec.name), []).append((plugin, spec))
         return plugin
 
     def _check_hooks(self, plugin: Plugin, implementation: Any) -> None:
@@ -149,32 +136,36 @@ class Registry:
                 found[spec.name] = spec
         return list(found.values())
 
-    def failures(self) -> list[Plugin]:
-        """The plugins that could not be used, and those that are switched off."""
-        return [plugin for plugin in self.plugins if plugin.error]
+    def failures(self) -> str:
+        """A remark, for error messages, on the plugins that could not be used and those that are switched off."""
+        failed = [
+            f"plugin {plugin.id} {'is' if plugin.disabled else 'failed:'} {plugin.error}"
+            for plugin in self.plugins
+            if plugin.error
+        ]
+        return f" ({'; '.join(failed)})" if failed else ""
 
     def conflicts(self) -> dict[tuple[str, str], list[Plugin]]:
         """Names that several plugins claim; using one is an error."""
-        return {key: [plugin for plugin, _ in owners] for key, owners in self._owners.items() if len(owners) > 1}
+        owners: dict[tuple[str, str], list[Plugin]] = {}
+        for plugin in self.plugins:
+            for spec in plugin.offers:
+                owners.setdefault((spec.kind, spec.name), []).append(plugin)
+        return {key: plugins for key, plugins in owners.items() if len(plugins) > 1}
 
     def specs(self, kind: type[Spec]) -> list[Spec]:
         """Everything of one kind, in the order of the plugins."""
-        return [spec for plugin in self.plugins if not plugin.error for spec in plugin.offers if spec.kind == kind.kind]
+        return [spec for plugin in self.plugins for spec in plugin.offers if spec.kind == kind.kind]
 
     def spec(self, kind: type[Spec], name: str) -> Spec:
         """The spec behind a name, or an error with close matches, failed plugins or both owners."""
-        owners = self._owners.get((kind.kind, name), [])
-        if not owners:
-            known = [spec.name for spec in self.specs(kind)]
-            failed = "; ".join(
-                f"plugin {plugin.id} {'is' if plugin.disabled else 'failed:'} {plugin.error}"
-                for plugin in self.failures()
-            )
-            raise unknown_name(kind.kind, name, known, f" ({failed})" if failed else "")
-        if len(owners) > 1:
-            claims = " and ".join(plugin.id for plugin, _ in owners)
+        found = [spec for spec in self.specs(kind) if spec.name == name]
+        if not found:
+            raise unknown_name(kind.kind, name, [spec.name for spec in self.specs(kind)], self.failures())
+        if len(found) > 1:
+            claims = " and ".join(plugin.id for plugin in self.conflicts()[kind.kind, name])
             raise PluginError(f"{kind.kind} {name!r} is claimed by {claims}; switch one off with {DISABLE_VARIABLE}")
-        return owners[0][1]
+        return found[0]
 
     def check(self, kind: type[Spec], value: Any) -> None:
         """Refuse a text that `create` could not find, before anything is imported; whatever else it takes passes."""
@@ -184,7 +175,7 @@ class Registry:
     def load(self, kind: type[Spec], name: str) -> Any:
         """Import what is behind a name."""
         spec = self.spec(kind, name)
-        with contained(f"{self._whose(kind, name)}: cannot load {spec.target}:"):
+        with contained(f"{self._whose(spec)}: cannot load {spec.target}:"):
             return spec.load()
 
     def create(self, kind: type[Spec], value: Any) -> Any:
@@ -192,16 +183,16 @@ class Registry:
         if isinstance(value, str):
             name, colon, argument = value.partition(":")
             factory = self.load(kind, name)
-            with contained(f"{self._whose(kind, name)}: {value!r} cannot be created:"):
+            with contained(f"{self._whose(self.spec(kind, name))}: {value!r} cannot be created:"):
                 return factory(argument) if colon else factory()
         if isinstance(value, type):
             with contained(f"{kind.kind} {value.__name__!r} cannot be created:"):
                 return value()
         return value
 
-    def _whose(self, kind: type[Spec], name: str) -> str:
-        owner, spec = self._owners[(kind.kind, name)][0]
-        return f"plugin {owner.id}, {spec.kind} {name!r}"
+    def _whose(self, spec: Spec) -> str:
+        owner = next(plugin for plugin in self.plugins if spec in plugin.offers)
+        return f"plugin {owner.id}, {spec.kind} {spec.name!r}"
 
     def observe(self, hook: str, **arguments: Any) -> None:
         """Call the observers of one hook; one that raises is reported and does not stop the run."""
@@ -215,20 +206,10 @@ class Registry:
                 message = f"plugin {implementation.plugin_name}, hook {hook} raised {type(error).__name__}: {error}"
                 warnings.warn(message, RuntimeWarning, stacklevel=2)
 
-    def has_observers(self, hook: str) -> bool:
-        return bool(getattr(self._manager.hook, hook).get_hookimpls())
 
-
-def _own_first(entry_point: EntryPoint) -> tuple[bool, str, str]:
-    distribution, _ = _origin(entry_point)
-    return distribution != OWN_DISTRIBUTION, distribution, entry_point.name
-
-
-def _origin(entry_point: EntryPoint) -> tuple[str, str]:
-    if entry_point.dist is None:
-        return "(unknown distribution)", ""
-    metadata = entry_point.dist.metadata
-    return metadata["Name"] or "(unknown distribution)", metadata["Version"] or ""
+def _plugin(entry_point: EntryPoint) -> Plugin:
+    metadata = entry_point.dist.metadata if entry_point.dist else {"Name": None, "Version": None}
+    return Plugin(metadata["Name"] or "(unknown distribution)", entry_point.name, metadata["Version"] or "")
 
 
 def _normal(name: str) -> str:
@@ -247,17 +228,7 @@ def _call(function: Callable[[], Any], kind: type[Spec]) -> list[Any]:
     raise PluginError(f"hook {kind.hook} must return an iterable of {kind.__name__}, got {offers!r}")
 
 
-def _one_line(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]} ..."
-
-
 @cache
 def default_registry() -> Registry:
     """The installed plugins, loaded on first use."""
     return Registry.discover()
-
-
-def registered_names(kind: type[Spec], registry: Registry | None = None) -> Iterable[str]:
-    """The names offered for one kind, for help texts and completion."""
-    return [spec.name for spec in (registry or default_registry()).specs(kind)]
