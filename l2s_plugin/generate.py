@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from math import inf, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,25 +31,24 @@ def taillard(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) ->
         Seeds of the two streams of random numbers, from 1 to 2^31 - 2.
     """
     n_jobs, n_machines = _size(n_jobs, n_machines)
-    time_seed, machine_seed = _lcg_seed("time_seed", time_seed), _lcg_seed("machine_seed", machine_seed)
-    shape = (n_jobs, n_machines)
-    duration = 1 + (_lcg(time_seed, n_jobs * n_machines) * 99).astype(np.int32)
+    time_seed = _integer("time_seed", time_seed, 1, _MODULUS - 1)
+    machine_seed = _integer("machine_seed", machine_seed, 1, _MODULUS - 1)
+    duration = 1 + (_lcg(time_seed, (n_jobs, n_machines)) * 99).astype(np.int32)
     # operation k swaps its machine with that of an operation from k to the last, job by job
     columns = np.arange(n_machines)
-    draws = _lcg(machine_seed, n_jobs * n_machines).reshape(shape)
-    partner = columns + (draws * (n_machines - columns)).astype(np.int64)
+    partner = columns + (_lcg(machine_seed, (n_jobs, n_machines)) * (n_machines - columns)).astype(np.int64)
     machine = np.tile(columns.astype(np.int32), (n_jobs, 1))
     rows = np.arange(n_jobs)
     for k in range(n_machines):
         other = partner[:, k]
         machine[rows, k], machine[rows, other] = machine[rows, other], machine[rows, k]
     name = f"taillard-{n_jobs}x{n_machines}-{time_seed}-{machine_seed}"
-    return _rectangle(duration, machine, n_machines, name, "Taillard's generator")
+    return Instance.from_matrices(duration, machine, name=name, source="Taillard's generator")
 
 
 def taillard_seeds(seed: int) -> tuple[int, int]:
     """A pair of seeds for `taillard`, derived from any one non-negative number."""
-    time_seed, machine_seed = _generator(seed).integers(1, _MODULUS, size=2)
+    time_seed, machine_seed = np.random.default_rng(_integer("seed", seed, 0)).integers(1, _MODULUS, size=2)
     return int(time_seed), int(machine_seed)
 
 
@@ -75,31 +74,26 @@ def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 9
     low, high = _integer("low", low), _integer("high", high)
     if not 0 <= low <= high <= MAX_TOTAL_DURATION:
         raise InstanceError(f"durations from {low} to {high}: expected 0 <= low <= high <= {MAX_TOTAL_DURATION}")
-    rng = _generator(seed)
-    duration = rng.integers(low, high, size=n_jobs * n_machines, endpoint=True)
+    rng = np.random.default_rng(_integer("seed", seed, 0))
+    duration = rng.integers(low, high, size=(n_jobs, n_machines), endpoint=True)
     sets = np.array_split(np.arange(n_machines, dtype=np.int32), stages)
     machine = np.hstack([rng.permuted(np.tile(part, (n_jobs, 1)), axis=1) for part in sets])
     span = "" if (low, high) == (1, 99) else f"-{low}-{high}"
     structure = "" if stages == 1 else f"-stages{stages}"
     name = f"uniform-{n_jobs}x{n_machines}{structure}{span}-{seed}"
-    return _rectangle(duration, machine, n_machines, name, "uniform generator")
+    return Instance.from_matrices(duration, machine, name=name, source="uniform generator")
 
 
-def _lcg(seed: int, count: int) -> NDArray[np.float64]:
-    """The first `count` numbers of Taillard's stream, in (0, 1).
+def _lcg(seed: int, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """The first numbers of Taillard's stream, in (0, 1).
 
     The k-th state is seed * 16807^k mod m, and the powers known double per round, so no loop over draws is
     needed; products of two residues stay below 2^62.
     """
     powers = np.array([_MULTIPLIER], np.int64)
-    while len(powers) < count:
+    while len(powers) < prod(shape):
         powers = np.concatenate((powers, powers * powers[-1] % _MODULUS))
-    return powers[:count] * seed % _MODULUS / _MODULUS
-
-
-def _rectangle(duration: NDArray[Any], machine: NDArray[Any], n_machines: int, name: str, source: str) -> Instance:
-    offsets = np.arange(0, duration.size + 1, n_machines, dtype=np.int32)
-    return Instance(duration.ravel(), machine.ravel(), offsets, n_machines, name=name, source=source)
+    return (powers[: prod(shape)] * seed % _MODULUS / _MODULUS).reshape(shape)
 
 
 def _size(n_jobs: int, n_machines: int) -> tuple[int, int]:
@@ -111,21 +105,12 @@ def _size(n_jobs: int, n_machines: int) -> tuple[int, int]:
     return n_jobs, n_machines
 
 
-def _lcg_seed(name: str, seed: int) -> int:
-    seed = _integer(name, seed)
-    if not 0 < seed < _MODULUS:
-        raise InstanceError(f"{name} is {seed}, expected 1 to {_MODULUS - 1}")
-    return seed
-
-
-def _generator(seed: int) -> np.random.Generator:
-    if _integer("seed", seed) < 0:
-        raise InstanceError(f"seed is {seed}, expected 0 or more")
-    return np.random.default_rng(seed)
-
-
-def _integer(name: str, value: int) -> int:
+def _integer(name: str, value: int, least: float = -inf, most: float = inf) -> int:
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise InstanceError(f"{name} must be an integer, got {value!r}") from None
+    if not least <= number <= most:
+        expected = f"{least} or more" if most == inf else f"{least} to {most}"
+        raise InstanceError(f"{name} is {number}, expected {expected}")
+    return number

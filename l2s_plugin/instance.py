@@ -93,6 +93,12 @@ class Instance:
             n_machines = 1 + max(machine, default=-1)
         return cls(duration, machine, np.cumsum([0, *map(len, rows)]), n_machines, **details)  # type: ignore[arg-type]
 
+    @classmethod
+    def from_matrices(cls, duration: NDArray[Any], machine: NDArray[Any], **details: Any) -> Instance:
+        """Build an instance from matrices of jobs x machines, a row per job."""
+        offsets: Any = np.arange(0, duration.size + 1, duration.shape[1])
+        return cls(duration.ravel(), machine.ravel(), offsets, duration.shape[1], **details)
+
     @property
     def n_operations(self) -> int:
         return len(self.duration)

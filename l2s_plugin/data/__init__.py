@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from l2s_plugin.errors import unknown_name
@@ -79,19 +80,12 @@ def best_known(instance: Instance) -> int | None:
 
 def benchmark_sets() -> dict[str, list[str]]:
     """The names in each set (`ta`) and in each group of one set and size (`ta-30x20`)."""
-    sets: dict[str, list[str]] = {}
-    for entry in _index().values():
-        sets.setdefault(entry.set, []).append(entry.name)
-    for entry in _index().values():
-        sets.setdefault(entry.group, []).append(entry.name)
-    return sets
+    return _names_by("set", "group")
 
 
 def select(words: Iterable[str]) -> list[str]:
     """The names that `["ft", "ta:30x20", "15x15", "la16"]` (set, group, size, name) stands for, each once."""
-    known = {name: [name] for name in _index()} | benchmark_sets()
-    for entry in _index().values():
-        known.setdefault(entry.size, []).append(entry.name)
+    known = _names_by("name", "set", "group", "size")
     chosen: dict[str, None] = {}
     for word in words:
         key = word.replace(":", "-", 1)
@@ -107,14 +101,11 @@ def benchmark(name: str) -> Instance:
     from l2s_plugin.instance import Instance
 
     info = benchmark_info(name)
-    duration, machine = _matrices()
-    begin = _begins()[name]
-    n_operations = info.n_jobs * info.n_machines
-    return Instance(
-        duration[begin : begin + n_operations],
-        machine[begin : begin + n_operations],
-        range(0, n_operations + 1, info.n_machines),  # type: ignore[arg-type]
-        info.n_machines,
+    begin, shape = _begins()[name], (info.n_jobs, info.n_machines)
+    duration, machine = (array[begin : begin + prod(shape)].reshape(shape) for array in _matrices())
+    return Instance.from_matrices(
+        duration,
+        machine,
         name=name,
         source=_table()["sources"][info.set],
         lower_bound=info.lower_bound,
@@ -130,6 +121,14 @@ def _table() -> dict[str, Any]:
 @cache
 def _index() -> dict[str, Benchmark]:
     return {name: Benchmark(name, *row) for name, row in _table()["instances"].items()}
+
+
+def _names_by(*properties: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in properties:
+        for entry in _index().values():
+            found.setdefault(getattr(entry, each), []).append(entry.name)
+    return found
 
 
 @cache

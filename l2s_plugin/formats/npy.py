@@ -39,9 +39,9 @@ class Npy:
         if array.ndim not in (3, 4) or array.shape[-3] != 2 or not array.size:
             shape = "x".join(map(str, array.shape)) or "no dimensions"
             raise fail(source, 1, f"array of shape {shape}, expected 2 x jobs x machines or n x 2 x jobs x machines")
-        if array.ndim == 3:
-            return [_instance(array, source, stem(source), "")]
         name = stem(source)
+        if array.ndim == 3:
+            return [_instance(array, source, name, "")]
         return [_instance(pair, source, f"{name}#{k}", f"instance {k}, ") for k, pair in enumerate(array)]
 
     def write(self, instance: Instance) -> bytes:
@@ -50,10 +50,9 @@ class Npy:
                 f"{instance.name}: the npy format expects every job to visit each of the "
                 f"{instance.n_machines} machines exactly once; use standard or l2s-json"
             )
-        shape = (instance.n_jobs, instance.n_machines)
-        matrices = np.stack((instance.duration.reshape(shape), instance.machine.reshape(shape) + 1))
+        matrices = np.stack((instance.duration, instance.machine + 1)).astype(np.int64)
         file = io.BytesIO()
-        np.save(file, matrices.astype(np.int64), allow_pickle=False)
+        np.save(file, matrices.reshape(2, instance.n_jobs, instance.n_machines), allow_pickle=False)
         return file.getvalue()
 
 
@@ -84,12 +83,9 @@ def _check_size(file: io.BytesIO, available: int) -> None:
 
 def _instance(pair: NDArray[Any], source: str, name: str, where: str) -> Instance:
     duration, machine = pair
-    n_machines = machine.shape[1]
-    first = _first_machine(machine, source, where)
-    offsets = np.arange(0, duration.size + 1, n_machines)
+    machine = machine.astype(np.int64) - _first_machine(machine, source, where)
     try:
-        machine = machine.ravel().astype(np.int64) - first
-        return Instance(duration.ravel(), machine, offsets, n_machines, name=name, source=source)
+        return Instance.from_matrices(duration, machine, name=name, source=source)
     except InstanceError as error:
         raise fail(source, 1, f"{where}{error}, expected durations of 0 or more") from error
 

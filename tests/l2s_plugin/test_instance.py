@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from l2s_plugin.errors import InstanceError
 from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
@@ -119,6 +119,7 @@ def test_the_largest_total_duration_is_accepted():
 
 
 @given(solutions())
+@settings(deadline=None)  # the first example waits for the compiler
 def test_pickles_hold_the_data_alone_and_come_back_read_only(solution):
     """Tasks for a cluster do not grow with what was computed from their instance before."""
     schedule = Schedule.from_order(*solution)
