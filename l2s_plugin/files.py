@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import zlib
 from contextlib import nullcontext, suppress
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 from l2s_plugin.errors import L2SError
 
@@ -34,8 +36,8 @@ def write_bytes(path: str | PathLike[str], data: bytes) -> None:
     try:
         target = _regular(path)
         if target is None:
-            with open(path, "wb", buffering=0) as file:
-                _write_all(file.fileno(), data)
+            with open(path, "wb") as file:
+                file.write(data)
         else:
             _replace(target, data)
     except (OSError, ValueError) as error:
@@ -87,34 +89,39 @@ def _regular(path: str | PathLike[str]) -> Path | None:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    handle, aside = _open_aside(target)
-    try:
-        _write_all(handle, data)
-        os.chmod(aside, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
-        os.fsync(handle)
-        os.replace(aside, target)
-    except BaseException:
-        os.unlink(aside)
-        raise
-    finally:
-        os.close(handle)
-    _sync_folder(target.parent)
+    with _open_aside(target) as file:
+        try:
+            if target.exists():
+                os.chmod(file.name, stat.S_IMODE(target.stat().st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(file.name, target)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    with suppress(OSError):  # put the new name on the disk, too, where the system can
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
-def _open_aside(target: Path) -> tuple[int, str]:
+def _open_aside(target: Path) -> BinaryIO:
     """A new file beside the target, locked while it is written; removes those that killed writers have left."""
     prefix = f".l2s-{zlib.crc32(os.fsencode(target.name)):08x}-"  # short, whatever the target is called
     for name in os.listdir(target.parent):
         if name.startswith(prefix):
-            with suppress(OSError), open(target.parent / name, "rb") as file:
-                if _lock(file.fileno(), wait=False):  # nobody is alive to hold it
+            with suppress(OSError), open(target.parent / name, "rb") as left:
+                if _lock(left.fileno(), wait=False):  # nobody is alive to hold it
                     os.unlink(target.parent / name)
     while True:
-        handle, aside = tempfile.mkstemp(dir=target.parent, prefix=prefix)
-        _lock(handle, wait=True)
-        if os.fstat(handle).st_nlink:
-            return handle, aside
-        os.close(handle)  # another writer was faster than the lock, and removed it
+        file = open(target.parent / f"{prefix}{secrets.token_hex(8)}", "xb")  # noqa: SIM115
+        _lock(file.fileno(), wait=True)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()  # another writer was faster than the lock, and removed it
 
 
 def _lock(handle: int, wait: bool) -> bool:
@@ -126,22 +133,6 @@ def _lock(handle: int, wait: bool) -> bool:
     except (ImportError, OSError):
         return False
     return True
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put the new name on the disk, too, where the system can; the file is written in any case."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -167,9 +158,3 @@ def read_text(path: str | Path, error_type: type[L2SError] = L2SError) -> str:
         return read_bytes(path, error_type).decode()
     except UnicodeDecodeError as error:
         raise error_type(f"{path}: not a text file (byte {error.start} is not UTF-8)") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
