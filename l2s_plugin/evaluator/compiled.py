@@ -17,11 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.errors import ScheduleError
-from l2s_plugin.evaluator.batch import Batch
+from l2s_plugin.evaluator.batch import Batch, Int32, Operations
 from l2s_plugin.kernels.compile import kernel
-
-Int32 = NDArray[np.int32]
-Operations = NDArray[np.uint32]
 
 VALID = 1  # the answer of `link` to an order that is a permutation, machine by machine
 _UNSEEN = 2**32 - 1
