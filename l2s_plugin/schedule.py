@@ -58,9 +58,8 @@ class Schedule:
         if len(orders) != instance.n_machines:
             raise ScheduleError(f"{len(orders)} machine orders, expected {instance.n_machines}")
         rows = [_operations(order) for order in orders]
-        by_machine = np.argsort(instance.machine, kind="stable")
-        for machine, row in enumerate(rows):
-            expected = by_machine[instance.machine_offset[machine] : instance.machine_offset[machine + 1]]
+        by_machine = np.split(np.argsort(instance.machine, kind="stable"), instance.machine_offset[1:-1])
+        for machine, (row, expected) in enumerate(zip(rows, by_machine, strict=True)):
             if not np.array_equal(np.sort(row), expected):
                 raise ScheduleError(
                     f"the order of machine {machine} must list its {len(expected)} operations once each"
@@ -112,7 +111,7 @@ class Schedule:
 
     @property
     def makespan(self) -> int:
-        return int((self.start + self.instance.duration).max())
+        return int(self.end.max())
 
     @property
     def end(self) -> IntArray:

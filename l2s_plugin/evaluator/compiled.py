@@ -207,14 +207,14 @@ def evaluate(batch: Batch, threads: int = 1) -> Times:
 
 def check(batch: Batch) -> None:
     """Raise `ScheduleError` unless every solution lists all operations once, machine by machine."""
-    solution = check_range(batch, _workspace(_largest(batch)), 0, len(batch.which))
+    solution = check_range(batch, _workspace(batch), 0, len(batch.which))
     if solution >= 0:
         raise _explain(batch, solution)
 
 
 def topological_order(batch: Batch) -> Operations | None:
     """The operations of a single solution in an order that respects jobs and machines; None if there is a cycle."""
-    n, work = len(batch.order), _workspace(len(batch.order))
+    n, work = len(batch.order), _workspace(batch)
     if link(batch, 0, work) != VALID:
         raise _explain(batch, 0)
     return work.queue[:n].copy() if forward(n, work) == n else None
@@ -222,7 +222,7 @@ def topological_order(batch: Batch) -> Operations | None:
 
 def _explain(batch: Batch, solution: int) -> ScheduleError:
     """What is wrong with the order of a solution, for people."""
-    position = -1 - link(batch, solution, _workspace(_largest(batch)))
+    position = -1 - link(batch, solution, _workspace(batch))
     order = batch.order[batch.offset[solution] : batch.offset[solution + 1]].view(np.int32)
     instance = batch.which[solution]
     split = batch.machine_offset[batch.machine_base[instance] : batch.machine_base[instance + 1]]
@@ -238,23 +238,19 @@ def _explain(batch: Batch, solution: int) -> ScheduleError:
 
 
 def _evaluate_part(batch: Batch, times: Times, first: int, last: int) -> int:
-    work = _workspace(_largest(batch))
-    return int(_evaluate_arrays(tuple(batch), tuple(times), tuple(work), first, last))
-
-
-def _largest(batch: Batch) -> int:
-    sizes = batch.operation_offset
-    return int(sizes[1]) if len(sizes) == 2 else int(np.diff(sizes).max(initial=0))
+    return int(_evaluate_arrays(tuple(batch), tuple(times), tuple(_workspace(batch)), first, last))
 
 
 _thread = threading.local()
 
 
-def _workspace(n: int) -> Workspace:
+def _workspace(batch: Batch) -> Workspace:
     """The workspace of this thread, kept for the next call."""
-    work: Workspace | None = getattr(_thread, "work", None)
-    if work is None or len(work.queue) <= n:
-        work = _thread.work = new_workspace(n)
+    sizes = batch.operation_offset
+    n = int(sizes[1]) if len(sizes) == 2 else int(np.diff(sizes).max(initial=0))
+    if not hasattr(_thread, "work") or len(_thread.work.queue) <= n:
+        _thread.work = new_workspace(n)
+    work: Workspace = _thread.work
     return work
 
 
