@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Any, NoReturn, Union, get_args, get_origin
 
@@ -19,6 +19,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 _HALF_OR_NUL = re.compile("[\0\ud800-\udfff]")
 _DEEPEST = 100
 _LARGEST = 2**63
+_TYPES: dict[Any, tuple[type, ...]] = {float: (int, float), tuple: (list, tuple), None: (NoneType,)}
 _KINDS = {
     int: "a whole number", float: "a number", str: "text", bool: "true or false", list: "a list", tuple: "a list",
     dict: "a table", NoneType: "nothing",
@@ -58,38 +59,31 @@ def check(value: Any, shape: Any, where: str, error_type: type[L2SError] = L2SEr
     keys that a dictionary must have, with their shapes (others may be there).
     """
 
-    def fail(expected: str) -> NoReturn:
-        raise error_type(f"{where} must be {expected}, got {repr(value)[:60]}")
-
-    if isinstance(shape, Mapping):
-        if not isinstance(value, dict):
-            fail("a table")
-        for key, inner in shape.items():
-            if key not in value:
-                raise error_type(f"{where}: {key} is missing")
-            check(value[key], inner, f"{where}: {key}", error_type)
-        return value
-    kind, inner = get_origin(shape) or shape, get_args(shape)
-    if kind in (Union, UnionType):
-        if not any(_fits(value, each) for each in inner):
-            fail(_name(shape))
-        return value
+    kind, inner = (dict, ()) if isinstance(shape, Mapping) else (get_origin(shape) or shape, get_args(shape))
     if kind is Any:
         return value
-    allowed = {float: (int, float), tuple: (list, tuple), None: (NoneType,)}.get(kind, (kind,))
-    if type(value) not in allowed:
-        fail(_name(kind))
-    if kind is tuple and inner and inner[-1] is not Ellipsis:
-        if len(value) != len(inner):
-            fail(f"a list of {len(inner)}")
-        for each, own in zip(value, inner, strict=True):
-            check(each, own, where, error_type)
+    if kind in (Union, UnionType):
+        fits = any(_fits(value, each) for each in inner)
+    else:
+        fits = type(value) in _TYPES.get(kind, (kind,))
+    one_by_one = kind is tuple and inner and inner[-1] is not Ellipsis
+    if not fits or (one_by_one and len(value) != len(inner)):
+        expected = f"a list of {len(inner)}" if fits else _name(kind if isinstance(shape, Mapping) else shape)
+        raise error_type(f"{where} must be {expected}, got {repr(value)[:60]}")
+    parts: Iterable[tuple[str, Any, Any]] = ()
+    if isinstance(shape, Mapping):
+        for key in shape:
+            if key not in value:
+                raise error_type(f"{where}: {key} is missing")
+        parts = ((f"{where}: {key}", value[key], each) for key, each in shape.items())
+    elif one_by_one:
+        parts = ((where, each, own) for each, own in zip(value, inner, strict=True))
     elif kind in (list, tuple) and inner:
-        for index, each in enumerate(value):
-            check(each, inner[0], f"{where}[{index}]", error_type)
+        parts = ((f"{where}[{index}]", each, inner[0]) for index, each in enumerate(value))
     elif kind is dict and inner:
-        for key, each in value.items():
-            check(each, inner[1], f"{where}: {key}", error_type)
+        parts = ((f"{where}: {key}", each, inner[1]) for key, each in value.items())
+    for place, each, own in parts:
+        check(each, own, place, error_type)
     return value
 
 
