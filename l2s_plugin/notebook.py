@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,18 +31,11 @@ def schedule_html(schedule: Schedule) -> str:
 
 def name_and_value(values: Mapping[str, Any]) -> str:
     """An HTML table of names and values, one below the other, so that it fits any width."""
-    lines = (f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in values.items())
-    return f"<table>{''.join(lines)}</table>"
+    return _table(f"<th>{escape(name)}</th><td>{escape(str(value))}</td>" for name, value in values.items())
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """An HTML table; everything in it is taken as text."""
-    lines = [_line("th", head), *(_line("td", row) for row in rows)]
-    return f"<table>{''.join(lines)}</table>"
-
-
-def _line(tag: str, cells: Sequence[Any]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+def _table(rows: Iterable[str]) -> str:
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
 def _picture(schedule: Schedule) -> str:
@@ -55,11 +48,10 @@ def _picture(schedule: Schedule) -> str:
 
 
 def _machine_orders(schedule: Schedule) -> str:
-    job = schedule.instance.job
-    rows: list[tuple[int | str, str]] = []
+    rows = ["<th>machine</th><th>jobs in processing order</th>"]
     for machine, order in enumerate(schedule.machine_orders[:_MOST_MACHINES]):
-        jobs = " ".join(str(number) for number in job[order[:_MOST_JOBS]])
-        rows.append((machine, jobs + (" …" if len(order) > _MOST_JOBS else "")))
+        jobs = " ".join(map(str, schedule.instance.job[order[:_MOST_JOBS]]))
+        rows.append(f"<td>{machine}</td><td>{jobs}{' …' if len(order) > _MOST_JOBS else ''}</td>")
     if schedule.instance.n_machines > _MOST_MACHINES:
-        rows.append(("…", ""))
-    return table(("machine", "jobs in processing order"), rows)
+        rows.append("<td>…</td><td></td>")
+    return _table(rows)
