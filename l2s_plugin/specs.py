@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from operator import attrgetter
@@ -36,16 +37,13 @@ class Spec:
 
     def problem(self) -> str | None:
         """What is wrong with this spec, if anything (checked when plugins are loaded)."""
-        if not isinstance(self.name, str) or not self.name or not _NAME_CHARACTERS.issuperset(self.name):
+        if not isinstance(self.name, str) or not re.fullmatch(r"[A-Za-z0-9_./-]+", self.name):
             return f"name must consist of letters, digits and - _ . /, got {self.name!r}"
         if not isinstance(self.target, str) or not all(self.target.partition(":")):
             return f'target of {self.name!r} must look like "module:attribute", got {self.target!r}'
         if not isinstance(self.summary, str):
             return f"summary of {self.name!r} must be text, got {self.summary!r}"
         return None
-
-
-_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./")
 
 
 class SelectorSpec(Spec):

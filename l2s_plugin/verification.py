@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
 
 def verify(instance: Instance, schedule: Schedule) -> None:
-    """Check that `schedule` is a schedule of `instance`.
-
-    Raises
-    ------
-    ScheduleError
-        Naming the first violated constraint.
-    """
+    """Check that `schedule` is a schedule of `instance`; raises `ScheduleError` with the first violated constraint."""
     if schedule.instance != instance:
         raise ScheduleError(f"a schedule of {schedule.instance!r}, expected one of {instance!r}")
     order, start = schedule.order.tolist(), schedule.start.tolist()
@@ -41,17 +35,9 @@ def verify(instance: Instance, schedule: Schedule) -> None:
 
 
 def verify_dict(instance: Instance, data: dict[str, Any], source: str = "schedule") -> None:
-    """Check the JSON form of a schedule (`Schedule.to_dict`) against `instance`; trusts nothing in it.
+    """Check the JSON form of a schedule (`Schedule.to_dict`) likewise; trusts nothing in it.
 
-    Parameters
-    ----------
-    source
-        Where the data came from, the beginning of every message.
-
-    Raises
-    ------
-    ScheduleError
-        Naming the first violated constraint.
+    `source` says where the data came from: the beginning of every message.
     """
     try:
         _check_dict(instance, data)

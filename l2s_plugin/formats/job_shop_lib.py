@@ -11,7 +11,6 @@ that counts from 1.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from l2s_plugin.formats.parsing import MAX_SIZE, Document, build, detected_object
 from l2s_plugin.instance import Instance
@@ -40,20 +39,17 @@ class JobShopLib:
             message = f"machines_matrix has {len(machines)} jobs, expected {len(durations)} as in duration_matrix"
             raise document.fail(message, "machines_matrix")
         jobs = [_job(document, job) for job in range(len(durations))]
-        known: dict[str, Any] = {}
-        if document.get(dict, "metadata", optional=True):
-            keys = ("n_machines", "lower_bound", "upper_bound", "optimum")
-            known = {key: document.get(int, "metadata", key, optional=True) for key in keys}
-        if (n_machines := known.get("n_machines")) is None:
-            n_machines = _count_machines(document, jobs)
-        lower, upper = (
-            known.get("optimum") if known.get(key) is None else known[key] for key in ("lower_bound", "upper_bound")
+        document.get(dict, "metadata", optional=True)
+        n_machines, optimum, *bounds = (
+            document.get(int, "metadata", key, optional=True)
+            for key in ("n_machines", "optimum", "lower_bound", "upper_bound")
         )
+        lower, upper = (optimum if bound is None else bound for bound in bounds)
+        if n_machines is None:
+            n_machines = _count_machines(document, jobs)
 
         def line(part: str, job: int, index: int) -> int:
-            if part in MATRIX:
-                return document.line(MATRIX[part], job, index)
-            return document.line("metadata", part)
+            return document.line(MATRIX[part], job, index) if part in MATRIX else document.line("metadata", part)
 
         name = document.get(str, "name", optional=True) or None
         return build(source, jobs, n_machines, line, name=name, lower_bound=lower, upper_bound=upper)

@@ -122,7 +122,7 @@ class Document:
         """The part at `path` (`"jobs", 3`) if it is of that kind; an optional one may be absent or null: None."""
         value: Any = self.values
         for step in path:
-            missing = isinstance(value, dict) and step not in value
+            missing = value is None or (isinstance(value, dict) and step not in value)
             value = None if missing else value[step]
         if value is None and optional:
             return None

@@ -20,17 +20,7 @@ them.
 from __future__ import annotations
 
 from l2s_plugin.errors import InstanceFormatError
-from l2s_plugin.formats.parsing import (
-    Line,
-    build,
-    check_size,
-    decode,
-    detected_lines,
-    fail,
-    integers,
-    lines,
-    stem,
-)
+from l2s_plugin.formats.parsing import Line, build, check_size, decode, detected_lines, fail, integers, lines, stem
 from l2s_plugin.instance import Instance
 
 HEADER = "Nb of jobs, Nb of Machines, Time seed, Machine seed, Upper bound, Lower bound"
@@ -54,7 +44,7 @@ class Taillard:
     def read(self, data: bytes, source: str) -> list[Instance]:
         instances: list[Instance] = []
         cursor = _Cursor(lines(decode(data, source)), source)
-        while not instances or not cursor.at_end:
+        while not instances or cursor.position < len(cursor.rows):
             instances.append(_read_one(cursor, source))
         if len(instances) > 1:
             return [each.with_details(name=f"{stem(source)}#{k}") for k, each in enumerate(instances)]
@@ -81,12 +71,8 @@ class _Cursor:
     def __init__(self, rows: list[Line], source: str) -> None:
         self.rows, self.source, self.position = rows, source, 0
 
-    @property
-    def at_end(self) -> bool:
-        return self.position == len(self.rows)
-
     def take(self, expected: str) -> Line:
-        if self.at_end:
+        if self.position == len(self.rows):
             raise fail(self.source, self.rows[-1].number if self.rows else 1, f"the file ends, expected {expected}")
         self.position += 1
         return self.rows[self.position - 1]
