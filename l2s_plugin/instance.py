@@ -208,12 +208,11 @@ def _pairs(number: int, job: Iterable[Any]) -> list[tuple[int, int]]:
         raise InstanceError(f"job {number} is {job!r}, expected a list of (machine, duration)") from None
     for k, operation in enumerate(operations):
         try:
-            machine, duration = operation
-            operations[k] = (index(machine), index(duration))
+            machine, duration = map(index, operation)
         except (TypeError, ValueError):
-            raise InstanceError(
-                f"job {number}, index {k} is {operation!r}, expected (machine, duration), two integers"
-            ) from None
+            expected = "(machine, duration), two integers"
+            raise InstanceError(f"job {number}, index {k} is {operation!r}, expected {expected}") from None
+        operations[k] = (machine, duration)
     return operations
 
 

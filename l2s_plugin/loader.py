@@ -95,26 +95,22 @@ def encode(instance: Instance, format: str | InstanceFormat, registry: Registry 
 def _contents(source: Source) -> tuple[bytes, str]:
     """The bytes behind a source, and what to call it in messages."""
     if isinstance(source, str | PathLike):
-        path = os.fspath(source)
         if source == "-":
             return read_bytes(source), "stdin"
-        if isinstance(source, str) and not os.path.exists(path):
-            raise unknown_name("instance", path, benchmarks.benchmark_names(), " (and there is no such file)")
-        return read_bytes(Path(path), InstanceFormatError), path
+        if isinstance(source, str) and not os.path.exists(source):
+            raise unknown_name("instance", source, benchmarks.benchmark_names(), " (and there is no such file)")
+        return read_bytes(Path(source), InstanceFormatError), os.fspath(source)
     if not hasattr(source, "read"):
         raise InstanceFormatError(f"expected a benchmark name, a path or an open file, got {source!r}")
+    name = getattr(source, "name", None)
+    label = name if isinstance(name, str) else "file"
     try:
         contents = source.read()
-        return contents.encode() if isinstance(contents, str) else bytes(contents), _label(source)
+        return contents.encode() if isinstance(contents, str) else bytes(contents), label
     except UnicodeDecodeError as error:
-        raise InstanceFormatError(f"{_label(source)}:1: binary file, expected it opened in binary mode") from error
+        raise InstanceFormatError(f"{label}:1: binary file, expected it opened in binary mode") from error
     except (OSError, TypeError, ValueError) as error:
-        raise InstanceFormatError(f"{_label(source)}: cannot be read: {error}") from error
-
-
-def _label(file: IO[Any]) -> str:
-    name = getattr(file, "name", None)
-    return name if isinstance(name, str) else "file"
+        raise InstanceFormatError(f"{label}: cannot be read: {error}") from error
 
 
 def _format(value: str | InstanceFormat, registry: Registry) -> InstanceFormat:
@@ -129,11 +125,11 @@ def _detect(contents: bytes, label: str, registry: Registry) -> InstanceFormat:
         with _contained(each, "detect"):
             if each.detect(contents, label):
                 found.append(each)
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if len(found) > 1:
         names = " and ".join(each.name for each in found)
         raise InstanceFormatError(f"{label}:1: recognised as {names}, expected one format; name the one it is in")
+    if found:
+        return found[0]
     if b"\0" not in contents:
         decode(contents, label)  # refuses what is empty or no UTF-8
     kind = "binary file in no known format" if b"\0" in contents else "not in any known format"
