@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from l2s_plugin.errors import InstanceError
+from l2s_plugin.errors import InstanceError, whole_number
 
 IntArray = NDArray[np.int32]
 
@@ -52,6 +52,7 @@ class Instance:
     def __post_init__(self) -> None:
         for field in ("duration", "machine", "job_offset"):
             object.__setattr__(self, field, _frozen_int32(getattr(self, field), field))
+        object.__setattr__(self, "n_machines", whole_number("n_machines", self.n_machines))
         self._check()
 
     def _check(self) -> None:
@@ -60,7 +61,7 @@ class Instance:
             raise InstanceError("an instance needs at least one operation")
         if len(self.machine) != n:
             raise InstanceError(f"{n} durations but {len(self.machine)} machines, expected one of each per operation")
-        if self.job_offset[0] != 0 or self.job_offset[-1] != n:
+        if self.job_offset[:1].tolist() != [0] or self.job_offset[-1] != n:
             raise InstanceError(f"job_offset must run from 0 to {n}")
         short = np.flatnonzero(np.diff(self.job_offset) < 1)
         if len(short):

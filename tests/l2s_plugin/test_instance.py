@@ -1,13 +1,15 @@
 """`Instance`: what it accepts, what it refuses, and the arrays it derives."""
 
+import io
 import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from l2s_plugin.errors import InstanceError
+from l2s_plugin.errors import InstanceError, L2SError
 from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
+from l2s_plugin.loader import encode, load
 from l2s_plugin.schedule import Schedule
 from tests.strategies import instances, solutions
 
@@ -99,6 +101,7 @@ def test_describe_names_job_and_index():
         (([], [], [0], 1), "an instance needs at least one operation"),
         (([1, 2], [0], [0, 2], 1), "2 durations but 1 machines"),
         (([1, 2], [0, 0], [0, 1], 1), "job_offset must run from 0 to 2"),
+        (([1, 2], [0, 0], [], 1), "job_offset must run from 0 to 2"),
         (([1, 2], [0, 0], [0, 0, 2], 1), "job 0 has no operations"),
         (([1, -2], [0, 0], [0, 2], 1), r"operation 1 \(job 0, index 1\) has negative duration -2"),
         (([1, 2], [0, 1], [0, 2], 1), r"operation 1 \(job 0, index 1\) is on machine 1, expected 0 to 0"),
@@ -112,6 +115,17 @@ def test_describe_names_job_and_index():
 def test_nonsense_is_refused_with_the_place(arguments, message):
     with pytest.raises(InstanceError, match=message):
         Instance(*arguments)
+
+
+@pytest.mark.parametrize("n_machines", [2.5, "2", None, True, -1])
+def test_the_number_of_machines_is_a_whole_number(n_machines):
+    with pytest.raises(L2SError, match="n_machines must be a whole number, 0 or more, got"):
+        Instance([1], [0], [0, 1], n_machines)
+
+
+def test_numbers_of_numpy_are_written_like_any_other():
+    instance = Instance([1], [0], [0, 1], np.int64(2))
+    assert load(io.BytesIO(encode(instance, "l2s-json"))) == instance
 
 
 def test_the_largest_total_duration_is_accepted():
