@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
 from typing import Any
@@ -21,10 +21,32 @@ _MOST_IDLE = 10_000  # machines without work: each costs memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Instance:
+class ByContent:
+    """Dataclasses with arrays: equal where all fields that are compared are equal.
+
+    Pickles hold the fields alone, not what was derived from them; what comes back is checked and read-only again.
+    """
+
+    def _content(self) -> tuple[Any, ...]:
+        values = (getattr(self, each.name) for each in fields(self) if each.compare)
+        return tuple(value.tobytes() if isinstance(value, np.ndarray) else value for value in values)
+
+    def __eq__(self, other: object) -> bool:
+        return self._content() == other._content() if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Instance(ByContent):
     """Operations as flat arrays, the operations of a job contiguous and in processing order.
 
-    Jobs may differ in length, skip machines or visit one several times; durations may be 0.
+    Jobs may differ in length, skip machines or visit one several times; durations may be 0. Instances with the same
+    operations are equal, whatever their names and bounds.
 
     Parameters
     ----------
@@ -44,14 +66,14 @@ class Instance:
     machine: IntArray
     job_offset: IntArray
     n_machines: int
-    name: str = "instance"
-    source: str = ""
-    lower_bound: int | None = None
-    upper_bound: int | None = None
+    name: str = field(default="instance", compare=False)
+    source: str = field(default="", compare=False)
+    lower_bound: int | None = field(default=None, compare=False)
+    upper_bound: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        for field in ("duration", "machine", "job_offset"):
-            object.__setattr__(self, field, _frozen_int32(getattr(self, field), field))
+        for name in ("duration", "machine", "job_offset"):
+            object.__setattr__(self, name, _frozen_int32(getattr(self, name), name))
         object.__setattr__(self, "n_machines", whole_number("n_machines", self.n_machines))
         self._check()
 
@@ -174,22 +196,6 @@ class Instance:
     def with_details(self, **details: Any) -> Instance:
         """The same operations with another name, source or other bounds."""
         return replace(self, **details)
-
-    def __eq__(self, other: object) -> bool:
-        """Same operations, whatever name or bounds."""
-        if not isinstance(other, Instance):
-            return NotImplemented
-        return self._content() == other._content()
-
-    def __hash__(self) -> int:
-        return hash(self._content())
-
-    def _content(self) -> tuple[int, bytes, bytes, bytes]:
-        return self.n_machines, self.job_offset.tobytes(), self.machine.tobytes(), self.duration.tobytes()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles hold the data alone, not what was derived from it; what comes back is checked and read-only again."""
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
         return f"Instance({self.name}: {self.n_jobs} jobs, {self.n_machines} machines, {self.n_operations} operations)"

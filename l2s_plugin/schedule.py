@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import CyclicOrderError, ScheduleError
-from l2s_plugin.instance import Instance, IntArray, check_instance
+from l2s_plugin.instance import ByContent, Instance, IntArray, check_instance
 from l2s_plugin.records import parse_json
 
 JSON_FORMAT = "l2s-schedule"
@@ -21,7 +21,7 @@ _CYCLE = "the machine orders wait for each other in a cycle"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Schedule:
+class Schedule(ByContent):
     """Machine orders and start times of one instance.
 
     Built with one of the `from_...` functions. `order` lists all operations machine by machine, in processing
@@ -37,20 +37,6 @@ class Schedule:
             array = np.array(getattr(self, field), np.int32)
             array.flags.writeable = False
             object.__setattr__(self, field, array)
-
-    def __eq__(self, other: object) -> bool:
-        """The same operations in the same order at the same times."""
-        return self._content() == other._content() if isinstance(other, Schedule) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._content())
-
-    def _content(self) -> tuple[Instance, bytes, bytes]:
-        return self.instance, self.order.tobytes(), self.start.tobytes()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles hold the data alone, as those of instances."""
-        return type(self), (self.instance, self.order, self.start)
 
     @classmethod
     def from_machine_orders(cls, instance: Instance, orders: Sequence[ArrayLike]) -> Schedule:
