@@ -74,14 +74,16 @@ class Schedule(ByContent):
 
     @classmethod
     def from_starts(cls, instance: Instance, start: ArrayLike) -> Schedule:
-        """Keep the start times and read the machine orders off them; raises `ScheduleError` where they overlap."""
+        """Keep the start times and read the machine orders off them; raises `ScheduleError` where they cannot be."""
         start = np.asarray(start)
         if start.shape != (instance.n_operations,):
             raise ScheduleError(f"{start.size} start times, expected {instance.n_operations}")
         if not np.issubdtype(start.dtype, np.integer):
             raise ScheduleError(f"start times must be integers, got {start.dtype}")
-        if start.min() < -(2**31) or int(start.max()) + int(instance.duration.max()) >= 2**31:
+        if int(start.max()) + int(instance.duration.max()) >= 2**31:
             raise ScheduleError("start times beyond 32 bits")
+        for x in np.flatnonzero(start < 0)[:1]:
+            raise ScheduleError(f"{instance.describe(x)} starts at {start[x]}, before 0")
         # by machine, then start; equal starts: the shorter first, then in job order (zero durations)
         ids = np.arange(instance.n_operations)
         order = np.lexsort((ids, instance.duration, start, instance.machine))

@@ -155,6 +155,7 @@ def test_orders_that_do_not_fit_the_instance_are_refused(orders, message):
         ([0, 3, 0, 3, 7.5], "start times must be integers"),
         ([0, 3, 0, 3, 2**31 - 1], "beyond 32 bits"),
         ([0, 3, 0, 3, 2**40], "beyond 32 bits"),
+        ([-1, 3, 0, 3, 7], r"operation 0 .* starts at -1, before 0"),
         ([0, 3, 3, 3, 7], r"operation 2 .* starts at 3, before operation 1 .* ends at"),
         ([0, 2, 0, 3, 7], r"operation 1 .* starts at 2, before operation 0 .* ends at 3"),
     ],
