@@ -31,8 +31,6 @@ class Batch(NamedTuple):
     machine: Int32
     job_succ: Int32  # the number of operations of the instance stands for none
     operation_offset: Int64  # instance i owns duration[operation_offset[i]:operation_offset[i + 1]]
-    machine_offset: Int32  # where each machine begins in an order, `Instance.machine_offset` of all instances
-    machine_base: Int64  # instance i owns machine_offset[machine_base[i]:machine_base[i + 1]]
 
 
 def pack(instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] | NDArray[Any]) -> Batch:
@@ -50,7 +48,6 @@ def pack(instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] |
     index = {key: i for i, key in enumerate(distinct)}
     which = np.array([index[id(instance)] for instance in instances], np.int32)
     sizes = np.array([instance.n_operations for instance in distinct.values()], np.int64)
-    splits = [instance.machine_offset for instance in distinct.values()]
     arrays: dict[str, NDArray[Any]] = {
         "order": _flat_order(orders, sizes[which]),
         "offset": _offsets(sizes[which]),
@@ -59,35 +56,23 @@ def pack(instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] |
         "machine": _joined([instance.machine for instance in distinct.values()]),
         "job_succ": _joined([instance.job_succ for instance in distinct.values()]),
         "operation_offset": _offsets(sizes),
-        "machine_offset": _joined(splits),
-        "machine_base": _offsets(np.array([len(split) for split in splits], np.int64)),
     }
     return Batch(**{name: _read_only(array) for name, array in arrays.items()})
 
 
 def _of_one_instance(instance: Instance, orders: Sequence[ArrayLike] | NDArray[Any]) -> Batch:
     n = instance.n_operations
-    offset, which, operation_offset, machine_base = _layout(n, instance.n_machines, len(orders))
-    return Batch(
-        order=_read_only(_flat_order(orders, n)),
-        offset=offset,
-        which=which,
-        duration=instance.duration,
-        machine=instance.machine,
-        job_succ=instance.job_succ,
-        operation_offset=operation_offset,
-        machine_offset=instance.machine_offset,
-        machine_base=machine_base,
-    )
+    offset, which, operation_offset = _layout(n, len(orders))
+    order = _read_only(_flat_order(orders, n))
+    return Batch(order, offset, which, instance.duration, instance.machine, instance.job_succ, operation_offset)
 
 
 @lru_cache(maxsize=64)  # searches evaluate the same instance again and again, often one solution at a time
-def _layout(n: int, n_machines: int, count: int) -> tuple[Int64, Int32, Int64, Int64]:
+def _layout(n: int, count: int) -> tuple[Int64, Int32, Int64]:
     return (
         _read_only(np.arange(0, n * count + 1, n, dtype=np.int64)),
         _read_only(np.zeros(count, np.int32)),
         _read_only(np.array((0, n), np.int64)),
-        _read_only(np.array((0, n_machines + 1), np.int64)),
     )
 
 

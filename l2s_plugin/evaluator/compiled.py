@@ -20,7 +20,6 @@ from l2s_plugin.errors import ScheduleError
 from l2s_plugin.evaluator.batch import Batch, Int32, Operations
 from l2s_plugin.kernels.compile import kernel
 
-VALID = 1  # the answer of `link` to an order that is a permutation, machine by machine
 _UNSEEN = 2**32 - 1
 _NEVER = 2**30  # more than any operation ever waits for
 _OPERATIONS_PER_TASK = 16_000  # about 100 us of work; less is done sooner than another thread is woken
@@ -61,21 +60,17 @@ def new_workspace(n: int) -> Workspace:
 
 
 @kernel
-def link(batch: Batch, solution: int, work: Workspace) -> int:
+def link(batch: Batch, solution: int, work: Workspace) -> bool:
     """Take one solution into the workspace: durations, successors, number of predecessors.
 
-    Every operation must be listed once, and on its own machine: returns VALID then, else -1 - p
-    for the first position p of the order that is wrong. Nothing is read or written out of bounds, whatever
-    the order.
+    Returns whether every operation is listed once, machine by machine. Nothing is read or written out of bounds,
+    whatever the order.
     """
     duration, waiting, job_succ, machine_succ = work.duration, work.waiting, work.job_succ, work.machine_succ
-    order, machine, machine_offset = batch.order, batch.machine, batch.machine_offset
+    order, machine = batch.order, batch.machine
     at = batch.offset[solution]
     n = batch.offset[solution + 1] - at
-    instance = batch.which[solution]
-    base = batch.operation_offset[instance]
-    split = batch.machine_base[instance]
-    n_machines = batch.machine_base[instance + 1] - split - 1
+    base = batch.operation_offset[batch.which[solution]]
     for x in range(n):
         duration[x] = batch.duration[base + x]
         job_succ[x] = batch.job_succ[base + x]
@@ -83,19 +78,22 @@ def link(batch: Batch, solution: int, work: Workspace) -> int:
         waiting[x] = 1  # for its machine predecessor, which all but the first on each machine have
     for x in range(1, n):
         waiting[x] += batch.job_succ[base + x - 1] != n
-    for m in range(n_machines):
-        first, last = machine_offset[split + m], machine_offset[split + m + 1]
-        before = np.uint32(n)
-        for p in range(first, last):
-            x = order[np.uint64(at + p)]  # an unsigned index needs no test for negative values
-            if x >= n or machine[np.uint64(base + x)] != m or machine_succ[x] != _UNSEEN or x == before:
-                return -1 - p
-            machine_succ[before] = x  # the entry of "none" takes what nobody reads
-            before = x
-        machine_succ[before] = n
-        if first < last:
-            waiting[order[at + first]] -= 1
-    return VALID
+    before, current = np.uint32(n), np.int32(-1)
+    for p in range(n):
+        x = order[np.uint64(at + p)]  # an unsigned index needs no test for negative values
+        if x >= n or machine_succ[x] != _UNSEEN or x == before:
+            return False
+        own = machine[np.uint64(base + x)]
+        if own != current:
+            if own < current:
+                return False
+            machine_succ[before] = n
+            before, current = np.uint32(n), own
+            waiting[x] -= 1
+        machine_succ[before] = x  # the entry of "none" takes what nobody reads
+        before = x
+    machine_succ[before] = n
+    return True
 
 
 @kernel
@@ -152,7 +150,7 @@ def evaluate_range(batch: Batch, times: Times, work: Workspace, first: int, last
     for solution in range(first, last):
         at = batch.offset[solution]
         n = batch.offset[solution + 1] - at
-        if link(batch, solution, work) != VALID:
+        if not link(batch, solution, work):
             return solution
         feasible = forward(n, work) == n
         times.feasible[solution] = feasible
@@ -181,7 +179,7 @@ def _evaluate_arrays(batch: Any, times: Any, work: Any, first: int, last: int) -
 def check_range(batch: Batch, work: Workspace, first: int, last: int) -> int:
     """The first solution that does not list its operations as it should, or -1."""
     for solution in range(first, last):
-        if link(batch, solution, work) != VALID:
+        if not link(batch, solution, work):
             return solution
     return -1
 
@@ -215,26 +213,30 @@ def check(batch: Batch) -> None:
 def topological_order(batch: Batch) -> Operations | None:
     """The operations of a single solution in an order that respects jobs and machines; None if there is a cycle."""
     n, work = len(batch.order), _workspace(batch)
-    if link(batch, 0, work) != VALID:
+    if not link(batch, 0, work):
         raise _explain(batch, 0)
     return work.queue[:n].copy() if forward(n, work) == n else None
 
 
 def _explain(batch: Batch, solution: int) -> ScheduleError:
     """What is wrong with the order of a solution, for people."""
-    position = -1 - link(batch, solution, _workspace(batch))
-    order = batch.order[batch.offset[solution] : batch.offset[solution + 1]].view(np.int32)
-    instance = batch.which[solution]
-    split = batch.machine_offset[batch.machine_base[instance] : batch.machine_base[instance + 1]]
-    expected = int(np.searchsorted(split, position, side="right")) - 1
-    operation = int(order[position])
-    if not 0 <= operation < len(order):
-        reason = f"no operation has this number, expected 0 to {len(order) - 1}"
-    elif (machine := batch.machine[batch.operation_offset[instance] + operation]) != expected:
-        reason = f"it belongs to machine {machine}, expected an operation of machine {expected}"
-    else:
-        reason = "it is listed twice"
-    return ScheduleError(f"solution {solution}: position {position} of the order holds operation {operation}: {reason}")
+    order = batch.order[batch.offset[solution] : batch.offset[solution + 1]].view(np.int32).tolist()
+    base = batch.operation_offset[batch.which[solution]]
+    machine = batch.machine[base : base + len(order)]
+    seen: set[int] = set()
+    for operation, expected in zip(order, np.sort(machine), strict=True):
+        if not 0 <= operation < len(order):
+            reason = f"no operation has this number, expected 0 to {len(order) - 1}"
+        elif machine[operation] != expected:
+            reason = f"it belongs to machine {machine[operation]}, expected an operation of machine {expected}"
+        elif operation in seen:
+            reason = "it is listed twice"
+        else:
+            seen.add(operation)
+            continue
+        break
+    place = f"solution {solution}: position {len(seen)} of the order"
+    return ScheduleError(f"{place} holds operation {operation}: {reason}")
 
 
 def _evaluate_part(batch: Batch, times: Times, first: int, last: int) -> int:
