@@ -157,29 +157,25 @@ def _relink(u, v, machine_pred, machine_succ):
     machine_pred[u] = v
     machine_succ[u] = after
     machine_pred[after] = u
+    none = machine_pred.shape[0] - 1
+    machine_pred[none] = none
+    machine_succ[none] = none
 
 
 @kernel
-def _restore_none(state):
-    n = state.order.shape[0]
-    state.machine_pred[n] = n
-    state.machine_succ[n] = n
-
-
-@kernel
-def _repair_forward(state, u, v):
-    """Put u and what follows from it behind v in the linear order, from u's old position on.
+def _reorder(u, v, job_pred, machine_pred, order, position, window, step):
+    """Put u and what follows from it behind v in the linear order, which runs by `step`: -1 in the reversed graph.
 
     Only the window between the two is touched. Returns False, and changes nothing, when v itself follows from u:
     the move would close a cycle.
     """
-    order, position, window = state.order, state.position, state.window
-    job_pred, machine_pred = state.job_pred, state.machine_pred
-    first, last = position[u], position[v]
+    first, last = np.int64(position[u]), np.int64(position[v])
     position[u] = -1  # marks what has to go behind v; "none" has position n, never marked
     delayed = 1
     window[0] = u
-    for i in range(first + 1, last + 1):
+    i = first
+    while i != last:
+        i += step
         x = order[i]
         if position[job_pred[x]] < 0 or position[machine_pred[x]] < 0:
             if x == v:
@@ -190,73 +186,39 @@ def _repair_forward(state, u, v):
             position[x] = -1 - i
             window[delayed] = x
             delayed += 1
+    place = first
     i = first
-    for j in range(first + 1, last + 1):
-        x = order[j]
+    while i != last:
+        i += step
+        x = order[i]
         if position[x] >= 0:
-            order[i] = x
-            position[x] = i
-            i += 1
+            order[place] = x
+            position[x] = place
+            place += step
     for k in range(delayed):
-        order[i] = window[k]
-        position[window[k]] = i
-        i += 1
+        order[place] = window[k]
+        position[window[k]] = place
+        place += step
     return True
 
 
 @kernel
-def _repair_backward(state, u, v):
-    """Put v and what leads to it before u in the linear order; the mirror image of `_repair_forward`."""
-    order, position, window = state.order, state.position, state.window
-    job_succ, machine_succ = state.job_succ, state.machine_succ
-    first, last = position[u], position[v]
-    position[v] = -1
-    advanced = 1
-    window[0] = v
-    for i in range(last - 1, first - 1, -1):
-        x = order[i]
-        if position[job_succ[x]] < 0 or position[machine_succ[x]] < 0:
-            if x == u:
-                for k in range(advanced):
-                    position[window[k]] = -1 - position[window[k]]
-                position[v] = last
-                return False
-            position[x] = -1 - i
-            window[advanced] = x
-            advanced += 1
-    i = last
-    for j in range(last - 1, first - 1, -1):
-        x = order[j]
-        if position[x] >= 0:
-            order[i] = x
-            position[x] = i
-            i -= 1
-    for k in range(advanced):
-        order[i] = window[k]
-        position[window[k]] = i
-        i -= 1
-    return True
+def _shift(state, u, v, job_pred, machine_pred, machine_succ, step):
+    """`relink` for the forward case."""
+    back = machine_succ[u]
+    _relink(u, v, machine_pred, machine_succ)
+    if _reorder(u, v, job_pred, machine_pred, state.order, state.position, state.window, step):
+        return True
+    _relink(u, back, machine_succ, machine_pred)
+    return False
 
 
 @kernel
 def relink(state, u, v, forward):
     """Change machine order and linear order, not the times; False (and nothing changed) if it closes a cycle."""
     if forward:
-        back = state.machine_succ[u]
-        _relink(u, v, state.machine_pred, state.machine_succ)
-        _restore_none(state)
-        if _repair_forward(state, u, v):
-            return True
-        _relink(u, back, state.machine_succ, state.machine_pred)
-    else:
-        back = state.machine_pred[v]
-        _relink(v, u, state.machine_succ, state.machine_pred)
-        _restore_none(state)
-        if _repair_backward(state, u, v):
-            return True
-        _relink(v, back, state.machine_pred, state.machine_succ)
-    _restore_none(state)
-    return False
+        return _shift(state, u, v, state.job_pred, state.machine_pred, state.machine_succ, 1)
+    return _shift(state, v, u, state.job_succ, state.machine_succ, state.machine_pred, -1)
 
 
 @kernel
@@ -295,7 +257,6 @@ def exact_value(state, u, v, forward):
         _relink(u, back, state.machine_succ, state.machine_pred)
     else:
         _relink(v, back, state.machine_pred, state.machine_succ)
-    _restore_none(state)
     for i in range(first, last + 1):
         order[i] = saved[i]
         position[saved[i]] = i
