@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, get_type_hints
+from typing import Any
 
 from heuristics.training.algorithms import ALGORITHMS
 from heuristics.training.environment import HOSTS, REWARDS
 from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.kernels.move_features import MoveFeature
-from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig
+from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig, check_options
 from l2s_plugin.records import check
 
 _CHOICES = {
@@ -22,6 +23,10 @@ _COUNTS = (
     "batches", "batch_size", "steps", "horizon", "population",
     "validation_instances", "validation_steps", "validation_every",
 )  # fmt: skip
+_LIMITS = dict.fromkeys(_COUNTS, (1, math.inf)) | {
+    "learning_rate": (0, 100), "discount": (0, 1), "trace": (0, 1), "entropy": (0, 100),
+    "largest_gradient": (0, 10**9), "seed": (0, math.inf),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,27 +110,11 @@ class TrainingConfig:
     policy: AnyConfig = field(default_factory=lambda: PolicyConfig(normalisation="running"))
 
     def __post_init__(self) -> None:
-        for name, shape in get_type_hints(type(self)).items():
-            if name != "policy":
-                check(getattr(self, name), shape, name)
+        check_options(self, "", _LIMITS, _CHOICES)
         if not self.sizes:
             raise L2SError("sizes must name at least one size, such as 10x10")
         for text in (*self.sizes, self.validation_size or self.sizes[0]):
             parse_size(text)
-        for name in _COUNTS:
-            value = getattr(self, name)
-            if value < 1:
-                raise L2SError(f"{name} must be a whole number, 1 or more, got {value!r}")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise L2SError(f"{name} must be {' or '.join(choices)}, got {getattr(self, name)!r}")
-        for name, least, most in (
-            ("learning_rate", 0, 100), ("discount", 0, 1), ("trace", 0, 1), ("entropy", 0, 100),
-            ("largest_gradient", 0, 10**9),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise L2SError(f"{name} must be a number from {least} to {most}, got {value!r}")
         known = [feature.name.lower() for feature in MoveFeature]
         for name in self.features:
             if name not in known:
@@ -137,8 +126,6 @@ class TrainingConfig:
             )
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
-        if self.seed < 0:
-            raise L2SError(f"seed must be a whole number, 0 or more, got {self.seed!r}")
 
     def with_changes(self, changes: Mapping[str, Any]) -> TrainingConfig:
         """The same with some options changed; `policy` is a table of architecture options to change."""
@@ -148,9 +135,7 @@ class TrainingConfig:
                 raise unknown_name("training option", name, known)
         changes = dict(changes)
         if "policy" in changes:
-            if not isinstance(changes["policy"], Mapping):
-                raise L2SError(f"policy must be a table of architecture options, got {changes['policy']!r}")
-            changes["policy"] = _changed(self.policy, changes["policy"])
+            changes["policy"] = _changed(self.policy, check(changes["policy"], dict, "policy"))
         if isinstance(changes.get("sizes"), str):
             changes["sizes"] = changes["sizes"].split(",")
         for name in ("sizes", "features"):
@@ -159,14 +144,9 @@ class TrainingConfig:
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """For a JSON header."""
+        """For a JSON header; `with_changes` reads it."""
         policy = {"network": self.policy.network, **self.policy.to_dict()}
         return asdict(self) | {"sizes": list(self.sizes), "features": list(self.features), "policy": policy}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TrainingConfig:
-        """Read what `to_dict` wrote."""
-        return cls().with_changes(data)
 
 
 def _changed(policy: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
@@ -174,7 +154,7 @@ def _changed(policy: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
     changes = dict(changes)
     network = check(changes.pop("network", policy.network), str, "network")
     if network not in ARCHITECTURES:
-        raise unknown_name("network", str(network), list(ARCHITECTURES))
+        raise unknown_name("network", network, ARCHITECTURES)
     options = policy.to_dict() if network == policy.network else {}
     return ARCHITECTURES[network].from_dict(options | changes)
 

@@ -88,7 +88,7 @@ class RunFolder:
             check(values["best"] or {"batch": 0, "validation": 0}, {"batch": int, "validation": float}, "best")
             if values["batches"] < 0 or values["seconds"] < 0:
                 raise L2SError("less than nothing was trained")
-            config = TrainingConfig.from_dict(values.pop("config"))
+            config = TrainingConfig().with_changes(values.pop("config"))
         except L2SError as error:
             raise L2SError(f"{self.state_file}: damaged header: {error}") from error
         return RunState(config, tensors=tensors, **values)

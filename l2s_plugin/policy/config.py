@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_type_hints
 
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.kernels.move_features import N_MOVE_FEATURES
+from l2s_plugin.records import check
 
 Shape = tuple[int, ...]
 
@@ -19,8 +21,26 @@ _CHOICES = {
     "normalisation": ("batch", "running"),
     "features": ("paper", "scaled"),
 }
-_COUNTS = {"width": 4096, "layers": 64, "heads": 64, "action_width": 4096, "action_layers": 64}
-_MOST_MARGIN = 1000
+_LIMITS = {"width": (1, 4096), "layers": (1, 64), "heads": (1, 64), "action_width": (1, 4096), "action_layers": (1, 64)}
+
+
+def check_options(
+    options: Any, prefix: str, limits: Mapping[str, tuple[float, float]], choices: Mapping[str, Sequence[str]]
+) -> None:
+    """Raise unless all options of a dataclass have their types, and lie within limits or among choices."""
+    shapes = get_type_hints(type(options))
+    for name in (field.name for field in fields(options)):
+        value, where = getattr(options, name), prefix + name
+        if name in choices:
+            if value not in choices[name]:
+                raise L2SError(f"{where} must be {' or '.join(choices[name])}, got {value!r}")
+            continue
+        check(value, shapes[name], where)
+        least, most = limits.get(name, (None, None))
+        if least is not None and not least <= value <= most:
+            kind = "a whole number" if shapes[name] is int else "a number"
+            range_ = f", {least} or more" if most == math.inf else f" from {least} to {most}"
+            raise L2SError(f"{where} must be {kind}{range_}, got {value!r}")
 
 
 class _Architecture:
@@ -94,14 +114,7 @@ class PolicyConfig(_Architecture):
     features: str = "paper"
 
     def __post_init__(self) -> None:
-        for name, most in _COUNTS.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-                raise L2SError(f"policy {name} must be a whole number from 1 to {most}, got {value!r}")
-        for name, choices in _CHOICES.items():
-            value = getattr(self, name)
-            if value not in choices:
-                raise L2SError(f"policy {name} must be {' or '.join(choices)}, got {value!r}")
+        check_options(self, "policy ", _LIMITS, _CHOICES)
         if self.width % self.heads:
             raise L2SError(f"policy width {self.width} is not a multiple of its {self.heads} heads")
 
@@ -164,11 +177,7 @@ class MovePolicyConfig(_Architecture):
     drift: bool = False
 
     def __post_init__(self) -> None:
-        margin = self.margin
-        if not isinstance(margin, int | float) or isinstance(margin, bool) or not 0 <= margin <= _MOST_MARGIN:
-            raise L2SError(f"policy margin must be a number from 0 to {_MOST_MARGIN}, got {margin!r}")
-        if not isinstance(self.drift, bool):
-            raise L2SError(f"policy drift must be true or false, got {self.drift!r}")
+        check_options(self, "policy ", {"margin": (0, 1000)}, {})
 
     def shapes(self) -> dict[str, Shape]:
         """The rule, and by how much it depends on where the search is."""
