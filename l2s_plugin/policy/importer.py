@@ -6,6 +6,7 @@ Such a file is a pickle. It is opened with `weights_only=True`, which builds ten
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 import warnings
 import zipfile
@@ -23,16 +24,16 @@ AUTHORS_HOST = {"method": "local-search", "neighbourhood": "n5", "init": "fdd/mw
 # their tests. Those gathered in training stand for them, those of one graph alone do not (docs/policies.md).
 NORMALISATION = "running"
 _MOST_GROWTH = 4  # bytes of tensors per byte of the file: twins share theirs
-_TWINS = ("lin_l.weight", "lin_r.weight")
 
 _GIN = re.compile(r"embedding_gin\.GIN_layers\.(\d+)\.nn\.([013])\.(\w+)")
 _GIN_PARTS = {"0": "linear1", "1": "norm", "3": "linear2"}
-_GAT = re.compile(r"embedding_dghan\.DGHAN_layers\.(\d+)\.(opsgrp|mchgrp)_conv\.(att_l|att_r|bias|lin_l\.weight)")
-_GAT_PARTS = {"opsgrp": "job", "mchgrp": "machine"}
-_GAT_WEIGHTS = {"att_l": "att_src", "att_r": "att_dst", "bias": "bias", "lin_l.weight": "lin.weight"}
+_GAT = re.compile(r"embedding_dghan\.DGHAN_layers\.(\d+)\.(opsgrp|mchgrp)_conv\.(att_[lr]|bias|lin_[lr]\.weight)")
+_GAT_PARTS = {
+    "opsgrp": "job", "mchgrp": "machine",
+    "att_l": "att_src", "att_r": "att_dst", "bias": "bias", "lin_l.weight": "lin.weight", "lin_r.weight": "lin.weight",
+}  # fmt: skip
 _ACTION = re.compile(r"policy\.(\d+)\.([02])\.(weight|bias)")
 _EPS = re.compile(r"embedding_gin\.GIN_layers\.(\d+)\.eps")
-_TWIN = re.compile(r"embedding_dghan\.DGHAN_layers\.(\d+)\.(opsgrp|mchgrp)_conv\.lin_r\.weight")
 
 
 def import_policy(source: str | Path, output: str | Path, normalisation: str = NORMALISATION) -> Policy:
@@ -53,10 +54,6 @@ def import_policy(source: str | Path, output: str | Path, normalisation: str = N
 def read_authors_file(path: str | Path, normalisation: str = NORMALISATION) -> tuple[PolicyConfig, dict[str, Any]]:
     """Architecture and tensors, under our names, of a `.pth` file in the authors' layout."""
     weights = _load_tensors(path)
-    for name, weight in weights.items():
-        twin = weights.get(name.replace(*_TWINS)) if name.endswith(_TWINS[0]) else None
-        if twin is not None and not bool((weight == twin).all() if weight.shape == twin.shape else False):
-            raise PolicyError(f"{path}: {name!r} and its twin lin_r.weight differ, which this network cannot express")
     try:
         mapped = map_authors_keys(weights)
         config = _infer_config(mapped, normalisation)
@@ -72,15 +69,15 @@ def map_authors_keys(weights: Mapping[str, Any]) -> dict[str, Any]:
     Left out are `eps` (which must be 0, as in the paper) and `lin_r.weight`, which is the same matrix as
     `lin_l.weight` (shared in the version of PyG that wrote the files).
     """
-    mapped = {}
+    mapped: dict[str, Any] = {}
     for name, weight in weights.items():
-        if _TWIN.fullmatch(name):
-            continue
         if _EPS.fullmatch(name):
             if (weight != 0).any():
                 raise L2SError(f"weight {name!r} is not that of the paper, expected 0")
             continue
-        mapped[_map_name(name)] = weight
+        twin = mapped.setdefault(_map_name(name), weight)
+        if twin is not weight and (twin.shape != weight.shape or (twin != weight).any()):
+            raise L2SError(f"{name!r} and its twin differ, which this network cannot express")
     return mapped
 
 
@@ -90,7 +87,7 @@ def _map_name(name: str) -> str:
         return f"tpm.layers.{layer}.{_GIN_PARTS[part]}.{kind}"
     if found := _GAT.fullmatch(name):
         layer, part, kind = found.groups()
-        return f"cam.layers.{layer}.{_GAT_PARTS[part]}.{_GAT_WEIGHTS[kind]}"
+        return f"cam.layers.{layer}.{_GAT_PARTS[part]}.{_GAT_PARTS[kind]}"
     if found := _ACTION.fullmatch(name):
         block, place, kind = found.groups()
         return f"action.layers.{2 * int(block) + int(place) // 2}.{kind}"
@@ -98,32 +95,35 @@ def _map_name(name: str) -> str:
 
 
 def _load_tensors(path: str | Path) -> Mapping[str, Any]:
+    """What the file holds, if that is nothing but plain tensors, no larger than the file says."""
     try:
         import torch
     except ImportError:
         raise missing_extra("torch", "learn") from None
-    size = len(read_bytes(path, PolicyError))
+    file = read_bytes(path, PolicyError)
     try:
-        _check_not_compressed(path, size)
+        packed = zipfile.ZipFile(io.BytesIO(file)).infolist() if zipfile.is_zipfile(io.BytesIO(file)) else []
+        if sum(member.file_size for member in packed) > len(file):  # torch stores, it never compresses
+            raise PolicyError(f"{path}: compressed, expected a file as torch.save writes it")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about old file layouts: the reader is none the wiser
-            content = torch.load(path, map_location="cpu", weights_only=True)
+            content = torch.load(io.BytesIO(file), map_location="cpu", weights_only=True)
     except PolicyError:
         raise
-    except Exception as error:  # whatever a damaged or hostile file provokes
-        raise PolicyError(f"{path}: not a PyTorch file that holds nothing but tensors ({_reason(error)})") from error
-    if (
-        not isinstance(content, Mapping)
-        or not content
-        or not all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in content.items())
-    ):
-        raise PolicyError(f"{path}: expected a table of tensors (a state_dict), got {_kind(content)}")
-    for name, tensor in content.items():
+    except Exception as error:  # whatever a damaged or hostile file provokes; torch may say a page about it
+        reason = f"{type(error).__name__}: {' '.join(str(error).split()).partition('. ')[0][:120]}"
+        raise PolicyError(f"{path}: not a PyTorch file that holds nothing but tensors ({reason})") from error
+    table = content if isinstance(content, Mapping) else {}
+    if not table or not all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in table.items()):
+        keys = ", ".join(repr(name) for name in list(table)[:3]) or "nothing"
+        got = f"a table with {keys}" if content is table else type(content).__name__
+        raise PolicyError(f"{path}: expected a table of tensors (a state_dict), got {got}")
+    for name, tensor in table.items():
         if not _is_plain(tensor):
             raise PolicyError(f"{path}: {name[:60]!a} is no plain tensor of numbers in the file")
-    if sum(tensor.numel() * tensor.element_size() for tensor in content.values()) > _MOST_GROWTH * size:
+    if sum(tensor.numel() * tensor.element_size() for tensor in table.values()) > _MOST_GROWTH * len(file):
         raise PolicyError(f"{path}: the tensors are far larger than the file that should hold them")
-    return content
+    return table
 
 
 def _is_plain(tensor: Any) -> bool:
@@ -139,53 +139,29 @@ def _is_plain(tensor: Any) -> bool:
     )
 
 
-def _check_not_compressed(path: str | Path, size: int) -> None:
-    """Torch stores, it never compresses: what unpacks to more than the file holds was not written by it."""
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > size:
-                raise PolicyError(f"{path}: compressed, expected a file as torch.save writes it")
-
-
 def _infer_config(weights: Mapping[str, Any], normalisation: str) -> PolicyConfig:
     """The architecture, read off names and shapes; what they do not tell is as in the authors' code."""
-    has_tpm, has_cam = (any(name.startswith(f"{module}.") for name in weights) for module in ("tpm", "cam"))
-    if not (has_tpm or has_cam):
+    layers: dict[str, int] = {}  # of each module
+    for module, _, layer, *_ in (name.split(".") for name in weights):
+        layers[module] = max(layers.get(module, 0), int(layer) + 1)
+    modules = [module for module in ("tpm", "cam") if module in layers]
+    if not modules:
         raise PolicyError("there are no embedding layers")
     if "action.layers.0.weight" not in weights:
         raise PolicyError("there is no action network")
-    first = "tpm.layers.0.linear1.weight" if has_tpm else "cam.layers.0.job.lin.weight"
+    first = "tpm.layers.0.linear1.weight" if "tpm" in modules else "cam.layers.0.job.lin.weight"
     attention = weights.get("cam.layers.0.job.att_src")
     try:
-        width, action_width = int(weights[first].shape[0]), int(weights["action.layers.0.weight"].shape[0])
-        heads = 1 if attention is None else int(attention.shape[1])
+        width, action_width = weights[first].shape[0], weights["action.layers.0.weight"].shape[0]
+        heads = 1 if attention is None else attention.shape[1]
     except (KeyError, IndexError):
         raise PolicyError("the first layer is missing or has no matrix") from None
     return PolicyConfig(
         width=width,
-        layers=_count(weights, "tpm.layers" if has_tpm else "cam.layers"),
+        layers=layers[modules[0]],
         heads=heads,
-        embedding="both" if has_tpm and has_cam else "tpm" if has_tpm else "cam",
+        embedding="both" if len(modules) == 2 else modules[0],
         normalisation=normalisation,
         action_width=action_width,
-        action_layers=(_count(weights, "action.layers") + 1) // 2,
+        action_layers=(layers["action"] + 1) // 2,
     )
-
-
-def _count(weights: Mapping[str, Any], prefix: str) -> int:
-    """How many layers have names that begin with `prefix`."""
-    numbers = {int(name[len(prefix) + 1 :].partition(".")[0]) for name in weights if name.startswith(f"{prefix}.")}
-    return max(numbers) + 1
-
-
-def _reason(error: Exception) -> str:
-    """The first sentence of what torch says, which may be a page long."""
-    text = " ".join(str(error).split()).partition(". ")[0]
-    return f"{type(error).__name__}: {text[:120]}" if text else type(error).__name__
-
-
-def _kind(content: Any) -> str:
-    if isinstance(content, Mapping):
-        names = ", ".join(repr(name) for name in list(content)[:3])
-        return f"a table with {names or 'nothing'}"
-    return type(content).__name__
