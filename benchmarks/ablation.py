@@ -20,7 +20,7 @@ import numpy as np
 from heuristics.training.config import TrainingConfig, preset
 from heuristics.training.run_files import RunFolder
 from heuristics.training.train import train
-from heuristics.training.validation import Validation
+from heuristics.training.trials import Validation
 from l2s_plugin.files import write_bytes
 
 VARIANTS: dict[str, dict[str, object]] = {

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from heuristics.training.config import preset
-from heuristics.training.validation import Validation
+from heuristics.training.trials import Validation
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.library import find_policy
 from l2s_plugin.policy.selector import L2SSelector

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.training.algorithms import Arrays, Batch
+from heuristics.training.algorithms import Batch
 from heuristics.training.config import TrainingConfig
 from heuristics.training.torchrun import Processes
-from heuristics.training.trials import Trial, Weights, first_rule, selector_of, weights_of
+from heuristics.training.trials import RuleTraining, Weights
 from l2s_plugin.errors import L2SError
 from l2s_plugin.kernels.move_features import COMMON, N_MOVE_FEATURES
 
@@ -23,46 +23,39 @@ LONGER = 4  # how many times `steps` a good policy must last
 _INERTIA = 0.5  # how much of the spread stays: luck must not narrow it too soon
 
 
-class Evolution:
-    """Lets one generation of rules search on the instances of a batch; the best of them make the next rule."""
+class Evolution(RuleTraining):
+    """Lets one generation of rules search on the instances of a batch; the best of them make the next rule.
 
-    whole_searches: ClassVar[bool] = True
+    A drift stays where it is.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("rule", "spread")
 
     def __init__(self, config: TrainingConfig, processes: Processes, device: str) -> None:
-        self._config, self._processes = config, processes
-        self._rule = first_rule(config)
-        self._spread = np.where(np.isin(np.arange(N_MOVE_FEATURES), COMMON), 0.0, 1.0)
+        super().__init__(config, processes, device)
+        self.spread = np.where(np.isin(np.arange(N_MOVE_FEATURES), COMMON), 0.0, 1.0)  # of the next rules around it
 
     def learn(self, batch: Batch) -> dict[str, float]:
         """One generation; every process tries its share of the rules."""
-        config, processes = self._config, self._processes
-        milestones = (config.steps, LONGER * config.steps)
-        trial = Trial(config, batch.instances, int(batch.rng.integers(2**31)), milestones)
+        config, processes = self.config, self.processes
+        trial = self.trial(batch, (config.steps, LONGER * config.steps))
 
         def results_of(tried: Weights) -> Weights:
             own, results = slice(processes.rank, None, processes.count), np.zeros(len(tried))
-            selectors = [selector_of(config, self.weights() | {"rule": rule}) for rule in tried[own]]
+            selectors = [self.selector(np.vstack((rule, self.rule[1:]))) for rule in tried[own]]
             results[own] = trial.results(selectors, processes.threads)
             return processes.total(results)
 
-        self._rule[0], self._spread, left = next_generation(
-            self._rule[0], self._spread, config.population, results_of, batch.rng
+        self.rule[0], self.spread, left = next_generation(
+            self.rule[0], self.spread, config.population, results_of, batch.rng
         )
-        return {"improvement": 100 - left, "spread": float(self._spread[self._spread > 0].mean())}
-
-    def weights(self) -> Arrays:
-        """The rule; a drift stays where it is."""
-        return dict(weights_of(self._rule))
-
-    def state(self) -> Arrays:
-        """The rule, and how far from it the next ones are looked for."""
-        return {"rule": self._rule, "spread": self._spread}
+        return {"improvement": 100 - left, "spread": float(self.spread[self.spread > 0].mean())}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a state."""
         if (state["spread"] < 0).any():
             raise L2SError("'spread' holds negative numbers")
-        self._rule, self._spread = state["rule"].copy(), state["spread"]
+        super().restore(state)
 
 
 def next_generation(

@@ -14,32 +14,14 @@ from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.state import State
 
 
-@numba.njit(inline="always")  # without counting references, arrays cannot be returned
-def state_of(states, b):
-    """The state of trajectory `b`, a view."""
-    return State(
-        states.duration[b], states.machine[b], states.job_pred[b], states.job_succ[b], states.job_last[b],
-        states.machine_pred[b], states.machine_succ[b], states.end[b], states.tail[b], states.order[b],
-        states.position[b], states.path[b], states.path_length[b], states.makespan[b], states.progress[b],
-        states.moved[b], states.best_position[b], states.times[b], states.window[b], states.saved[b], states.rng[b],
-    )  # fmt: skip
+def _taking(kind):
+    """A function that takes the `kind` of trajectory `b` out of that of all, a view."""
+    row = ", ".join(f"every.{name}[b]" for name in kind._fields)
+    function = eval(f"lambda every, b: kind({row})", {"kind": kind})
+    return numba.njit(inline="always")(function)  # without counting references, arrays cannot be returned
 
 
-@numba.njit(inline="always")
-def moves_of(moves, b):
-    """The moves of trajectory `b`, a view."""
-    return Moves(
-        moves.u[b], moves.v[b], moves.forward[b], moves.value[b], moves.admissible[b], moves.idle[b], moves.returns[b]
-    )
-
-
-@numba.njit(inline="always")
-def record_of(records, b):
-    """The record of trajectory `b`, a view."""
-    return Record(
-        records.forbidden[b], records.best_order[b], records.counters[b], records.events[b], records.recent[b],
-        records.scores[b], records.temperature[b],
-    )  # fmt: skip
+state_of, moves_of, record_of = _taking(State), _taking(Moves), _taking(Record)
 
 
 @kernel

@@ -5,9 +5,8 @@ Shapes: n moves, B trajectories.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -51,10 +50,10 @@ class Reinforce:
         config, seed = self._config, int(batch.rng.integers(2**31))
         for group in self._optimiser.param_groups:
             group["lr"] = batch.learning_rate
-        features = self.network.config.features
         environment = Environment(
-            batch.instances, config.host, config.neighbourhood, features, config.reward, config.start, seed
-        )
+            batch.instances, config.host, config.neighbourhood, self.network.config.features, config.reward,
+            config.start, seed,
+        )  # fmt: skip
         rows, count = [], config.steps // config.horizon
         for k in range(count):
             loss, figures = self._stretch(environment, batch)
@@ -70,18 +69,18 @@ class Reinforce:
 
     def _stretch(self, environment: Environment, batch: Batch) -> tuple[Tensor, dict[str, Any]]:
         """Make n moves; the loss, and figures about them."""
-        stretch, with_critic = Stretch(), self._config.baseline == "critic"
+        moves, rewards, values = [], [], []
         for _ in range(self._config.horizon):
-            scores, values = self._look(environment.observe())
+            scores, value = self._look(environment.observe())
             if not torch.isfinite(scores).all():
                 raise TrainingError(f"the scores in batch {batch.number} are no finite numbers")
-            moves = sample(scores, environment.n_actions, batch.rng)
-            stretch.add(moves, environment.step(moves.actions), values if with_critic else None)
-        last = None
-        if with_critic:
+            moves.append(sample(scores, environment.n_actions, batch.rng))
+            rewards.append(environment.step(moves[-1].actions))
+            values.append(value)
+        if self._config.baseline == "critic":
             with torch.no_grad(), frozen_statistics(self.network):
-                last = self._look(environment.observe())[1]
-        return stretch_loss(stretch, last, self._config)
+                values.append(self._look(environment.observe())[1])
+        return stretch_loss(moves, rewards, values, self._config)
 
     def _look(self, seen: GraphBatch) -> tuple[Tensor, Tensor]:
         """Scores of the moves (M), and what the critic expects of the schedules (B)."""
@@ -132,34 +131,13 @@ def _arrays(tensors: Mapping[str, Tensor]) -> Arrays:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
-@dataclass
-class Stretch:
-    """What happened in up to n moves, a row each."""
-
-    log_probabilities: list[Tensor] = field(default_factory=list)  # of the moves made (B)
-    entropies: list[Tensor] = field(default_factory=list)  # (B)
-    rewards: list[Tensor] = field(default_factory=list)  # (B)
-    chosen: list[Tensor] = field(default_factory=list)  # (B), false for the dummy action
-    values: list[Tensor] = field(default_factory=list)  # (B), by the critic, if there is one
-
-    def add(self, moves: Sampled, rewards: NDArray[np.float64], values: Tensor | None) -> None:
-        """One move of every trajectory."""
-        self.log_probabilities.append(moves.log_probability)
-        self.entropies.append(moves.entropy)
-        self.chosen.append(moves.chosen)
-        self.rewards.append(torch.as_tensor(rewards, dtype=torch.float32, device=moves.entropy.device))
-        if values is not None:
-            self.values.append(values)
-
-
-@dataclass(frozen=True)
-class Sampled:
+class Sampled(NamedTuple):
     """A move for every trajectory."""
 
     actions: NDArray[np.int64]  # (B), -1 for the dummy action
     log_probability: Tensor  # (B), 0 for the dummy action
     entropy: Tensor  # (B)
-    chosen: Tensor  # (B)
+    chosen: Tensor  # (B), false for the dummy action
 
 
 def sample(scores: Tensor, counts: NDArray[np.int64], rng: np.random.Generator) -> Sampled:
@@ -183,31 +161,33 @@ def sample(scores: Tensor, counts: NDArray[np.int64], rng: np.random.Generator) 
     return Sampled(actions, log_probability, entropy, chosen)
 
 
-def stretch_loss(stretch: Stretch, last_value: Tensor | None, config: TrainingConfig) -> tuple[Tensor, dict[str, Any]]:
-    """The loss whose gradient raises the probability of moves that did better than expected, and figures about it."""
-    rewards, chosen = torch.stack(stretch.rewards), torch.stack(stretch.chosen).float()
-    log_probabilities, entropies = torch.stack(stretch.log_probabilities), torch.stack(stretch.entropies)
-    if last_value is None:
+def stretch_loss(
+    moves: Sequence[Sampled], earned: Sequence[NDArray[np.float64]], expected: Sequence[Tensor], config: TrainingConfig
+) -> tuple[Tensor, dict[str, Any]]:
+    """The loss whose gradient raises the probability of moves that did better than expected, and figures about it.
+
+    n moves with what they earned; a critic's values before each of them and after the last.
+    """
+    log_probabilities, entropies, chosen = (torch.stack(column) for column in list(zip(*moves, strict=True))[1:])
+    rewards = torch.as_tensor(np.stack(earned), dtype=torch.float32, device=entropies.device)
+    count = chosen.sum().clamp(min=1)
+    figures = {"reward": float(rewards.mean()), "entropy": float(entropies.detach().sum() / count)}
+    if config.baseline == "returns":
         advantages = normalised(returns(rewards, config.discount), chosen)
-        policy_loss = -(log_probabilities * advantages * chosen).sum(dim=0).mean()
-        critic_loss = policy_loss.new_zeros(())
+        loss = -(log_probabilities * advantages * chosen).sum(dim=0).mean()
     else:
-        values = torch.stack(stretch.values)
-        advantages = generalised_advantages(rewards, values.detach(), last_value, config.discount, config.trace)
-        critic_loss = ((values - values.detach() - advantages) ** 2 * chosen).sum() / chosen.sum().clamp(min=1)
-        scale = (advantages * chosen).pow(2).mean().sqrt() + _EPS
-        policy_loss = -(log_probabilities * advantages / scale * chosen).sum() / chosen.sum().clamp(min=1)
-    entropy = entropies.sum() / chosen.sum().clamp(min=1)
-    loss = policy_loss + _CRITIC_WEIGHT * critic_loss - config.entropy * entropy
-    figures = {"reward": float(rewards.mean()), "entropy": float(entropy.detach())}
-    if last_value is not None:
+        values = torch.stack(list(expected))
+        advantages = generalised_advantages(rewards, values.detach(), config.discount, config.trace)
+        critic_loss = ((values[:-1] - values[:-1].detach() - advantages) ** 2 * chosen).sum() / count
         figures["critic_loss"] = float(critic_loss.detach())
-    return loss, figures
+        scale = (advantages * chosen).pow(2).mean().sqrt() + _EPS
+        loss = -(log_probabilities * advantages / scale * chosen).sum() / count + _CRITIC_WEIGHT * critic_loss
+    return loss - config.entropy * entropies.sum() / count, figures
 
 
 def returns(rewards: Tensor, discount: float) -> Tensor:
     """G_t = r_t + discount * G_(t+1), nothing after the last of the n moves, (n, B) -> (n, B)."""
-    return generalised_advantages(rewards, torch.zeros_like(rewards), torch.zeros_like(rewards[0]), discount, 1.0)
+    return generalised_advantages(rewards, rewards.new_zeros(len(rewards) + 1, 1), discount, 1.0)
 
 
 def normalised(values: Tensor, chosen: Tensor) -> Tensor:
@@ -217,13 +197,10 @@ def normalised(values: Tensor, chosen: Tensor) -> Tensor:
     return centred / ((centred**2).sum(dim=0) / count).sqrt().add(_EPS)
 
 
-def generalised_advantages(
-    rewards: Tensor, values: Tensor, last_value: Tensor, discount: float, trace: float
-) -> Tensor:
+def generalised_advantages(rewards: Tensor, values: Tensor, discount: float, trace: float) -> Tensor:
     """A_t = delta_t + discount * trace * A_(t+1), where delta_t = r_t + discount * V_(t+1) - V_t, (n, B)."""
-    following = torch.cat((values[1:], last_value.unsqueeze(0)))
-    advantage, rows = torch.zeros_like(last_value), []
-    for delta in (rewards + discount * following - values).flip(0):
+    advantage, rows = torch.zeros_like(rewards[0]), []
+    for delta in (rewards + discount * values[1:] - values[:-1]).flip(0):
         advantage = delta + discount * trace * advantage
         rows.append(advantage)
     return torch.stack(rows[::-1])

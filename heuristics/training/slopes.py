@@ -9,17 +9,16 @@ that many more weights can be told apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heuristics.training.algorithms import Arrays, Batch
+from heuristics.training.algorithms import Batch
 from heuristics.training.config import TrainingConfig
 from heuristics.training.torchrun import Processes
-from heuristics.training.trials import Trial, Weights, first_rule, selector_of, weights_of
+from heuristics.training.trials import RuleTraining, Weights
 from l2s_plugin.kernels.move_features import COMMON, N_MOVE_FEATURES, MoveFeature
 
 SPREAD = 0.3  # of the deviations; the estimate's weight is about -3
@@ -27,43 +26,29 @@ MILESTONES = (0.1, 0.2, 0.4, 1.0)  # when results are taken, in parts of the sea
 _INERTIA = 0.7  # of the slopes, from batch to batch
 
 
-class Slopes:
+class Slopes(RuleTraining):
     """Tries deviations from the rule on both sides, and goes where results are better."""
 
-    whole_searches: ClassVar[bool] = True
+    kept: ClassVar[tuple[str, ...]] = ("rule", "slope")
 
     def __init__(self, config: TrainingConfig, processes: Processes, device: str) -> None:
-        self._config, self._processes = config, processes
-        self._rule = first_rule(config)
-        self._slope = np.zeros(self._rule.size)  # along every weight, as far as known
+        super().__init__(config, processes, device)
+        self.slope = np.zeros(self.rule.size)  # along every weight, as far as known
 
     def learn(self, batch: Batch) -> dict[str, float]:
         """One step downhill; every process searches on its share of the instances."""
-        config, processes, instances = self._config, self._processes, batch.instances
-        milestones = [max(round(part * config.steps), 1) for part in MILESTONES]
-        trial = Trial(config, instances, int(batch.rng.integers(2**31)), milestones)
+        config, processes, count = self.config, self.processes, len(batch.instances)
+        trial = self.trial(batch, [max(round(part * config.steps), 1) for part in MILESTONES])
 
         def search(tried: Weights, k: int) -> float:
-            return trial.left(selector_of(config, weights_of(tried.reshape(self._rule.shape))), k)
+            return trial.left(self.selector(tried.reshape(self.rule.shape)), k)
 
-        tried = deviations((len(instances), self._rule.size), config.features, batch.rng)
-        own = range(processes.rank, len(instances), processes.count)
-        results = processes.total(mirrored_results(search, self._rule.ravel(), tried, own, processes.threads))
-        self._slope, slope = smoothed(self._slope, slopes(tried, results), batch.number)
-        self._rule = self._rule - batch.learning_rate * slope.reshape(self._rule.shape)
+        tried = deviations((count, self.rule.size), config.features, batch.rng)
+        own = range(processes.rank, count, processes.count)
+        results = processes.total(mirrored_results(search, self.rule.ravel(), tried, own, processes.threads))
+        self.slope, slope = smoothed(self.slope, slopes(tried, results), batch.number)
+        self.rule = self.rule - batch.learning_rate * slope.reshape(self.rule.shape)
         return {"improvement": 100 - float(results.mean()), "slope": float(np.abs(slope).max())}
-
-    def weights(self) -> Arrays:
-        """The rule and its drift."""
-        return dict(weights_of(self._rule))
-
-    def state(self) -> Arrays:
-        """The rule, and the slopes so far."""
-        return {"rule": self._rule, "slope": self._slope}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a state."""
-        self._rule, self._slope = state["rule"], state["slope"]
 
 
 def deviations(shape: tuple[int, int], features: Sequence[str], rng: np.random.Generator) -> Weights:
@@ -81,10 +66,8 @@ def mirrored_results(
     `search` gives the result of weights on an instance."""
     results = np.zeros((len(tried), 2))
     with ThreadPoolExecutor(threads) as pool:
-        for k, pair in zip(
-            own, pool.map(lambda k: [search(centre + s * tried[k], k) for s in (1, -1)], own), strict=True
-        ):
-            results[k] = pair
+        pairs = list(pool.map(lambda k: [search(centre + s * tried[k], k) for s in (1, -1)], own))
+    results[own] = np.reshape(pairs, (-1, 2))
     return results
 
 

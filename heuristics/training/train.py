@@ -16,8 +16,7 @@ from heuristics.training.config import TrainingConfig
 from heuristics.training.instances import parse_size
 from heuristics.training.run_files import RunFolder, RunState, check_same_run
 from heuristics.training.torchrun import Processes, own_device, process_group
-from heuristics.training.trials import selector_of
-from heuristics.training.validation import Validation
+from heuristics.training.trials import Validation, selector_of
 from l2s_plugin.devices import check_device
 from l2s_plugin.errors import L2SError
 from l2s_plugin.policy.checkpoint import save_policy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from heuristics.hosts.dispatching import dispatch
 from heuristics.loop.kernels import EVENTS_FULL
 from heuristics.loop.search import Search
+from heuristics.training.algorithms import Arrays, Batch
 from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import host_memory
+from heuristics.training.instances import parse_size
+from heuristics.training.torchrun import Processes
+from l2s_plugin.bounds import lower_bound
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.move_features import N_MOVE_FEATURES, MoveFeature
 from l2s_plugin.policy.checkpoint import Policy
@@ -21,20 +25,15 @@ from l2s_plugin.policy.selector import L2SSelector
 
 Weights = NDArray[np.float64]
 
+FIRST_SEED = 3_000_000_000  # of instances to validate on; training batches take theirs from below
 _SHARPNESS = 3.0  # of the rule that training begins with: the smallest estimate, with some noise
 
 
 class Trial:
     """The same searches for all that is tried: on these instances, from the same schedules, with the same seeds.
 
-    Parameters
-    ----------
-    config
-        The host, its neighbourhoods, which the instances take in turn, and the rule of the first schedules.
-    milestones
-        Numbers of steps after which results are taken.
-    first
-        Number of the first instance.
+    Results are taken after the numbers of steps in `milestones`. The instances, numbered from `first`, take the
+    neighbourhoods of the configuration in turn.
     """
 
     def __init__(
@@ -77,19 +76,72 @@ class Trial:
             return list(pool.map(result, selectors))
 
 
+class Validation(Trial):
+    """How good a policy is: the gap its searches leave on instances that no training batch contains.
+
+    Instances are numbered from `first`: beyond those of a training run, none had a say in what it kept.
+    """
+
+    def __init__(self, config: TrainingConfig, threads: int = 1, first: int = 0) -> None:
+        size = parse_size(config.validation_size or config.sizes[0])
+        instances = [size.instance(FIRST_SEED + first + k) for k in range(config.validation_instances)]
+        super().__init__(config, instances, first, [config.validation_steps], first)
+        self._threads, self._bounds = threads, [lower_bound(instance) for instance in instances]
+
+    def gap_of(self, selector: Any) -> float:
+        """Mean percentage above the lower bound that searches with this selector reach."""
+        return float(np.mean(self.gaps_of(selector)))
+
+    def gaps_of(self, selector: Any) -> list[float]:
+        """The same of every instance."""
+
+        def gap(k: int) -> float:
+            bound = self._bounds[k]
+            return 100 * (self.makespans(selector, k, bound)[-1] / max(bound, 1) - 1)
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(gap, range(len(self._bounds))))
+
+
+class RuleTraining:
+    """What the algorithms for policies over moves share: a rule of weights in a row, with two rows of drift if it has
+    drift, which they try out in whole searches."""
+
+    whole_searches: ClassVar[bool] = True
+    kept: ClassVar[tuple[str, ...]]  # the arrays to go on from
+
+    def __init__(self, config: TrainingConfig, processes: Processes, device: str) -> None:
+        self.config, self.processes = config, processes
+        self.rule = np.zeros((3 if "drift" in config.policy.shapes() else 1, N_MOVE_FEATURES))
+        self.rule[0, MoveFeature.CHANGE] = -_SHARPNESS
+
+    def trial(self, batch: Batch, milestones: Sequence[int]) -> Trial:
+        """The searches of a batch."""
+        return Trial(self.config, batch.instances, int(batch.rng.integers(2**31)), milestones)
+
+    def selector(self, rule: Weights) -> L2SSelector:
+        """What searches by a rule."""
+        return selector_of(self.config, _weights(rule))
+
+    def weights(self) -> Arrays:
+        """The rule and its drift."""
+        return _weights(self.rule)
+
+    def state(self) -> Arrays:
+        """The rule, and what the next one depends on."""
+        return {name: getattr(self, name) for name in self.kept}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from a state."""
+        for name in self.kept:
+            setattr(self, name, state[name].copy())
+
+
+def _weights(rule: Weights) -> Arrays:
+    return {"rule": rule[0]} | ({"drift": rule[1:]} if len(rule) > 1 else {})
+
+
 def selector_of(config: TrainingConfig, weights: Mapping[str, Any]) -> L2SSelector:
     """The policy in training as the selector it is to be: in local search by sampling, as in the paper; in tabu search
     by the best score, see `L2SSelector.for_host`."""
     return L2SSelector(Policy("in training", config.policy, weights), sample=config.host == "local-search")
-
-
-def first_rule(config: TrainingConfig) -> Weights:
-    """Where the training of a policy over moves begins: a row of weights, and two of drift if it has drift."""
-    rows = np.zeros((3 if "drift" in config.policy.shapes() else 1, N_MOVE_FEATURES))
-    rows[0, MoveFeature.CHANGE] = -_SHARPNESS
-    return rows
-
-
-def weights_of(rule: Weights) -> dict[str, Weights]:
-    """Such rows as the weights of a policy."""
-    return {"rule": rule[0]} | ({"drift": rule[1:]} if len(rule) > 1 else {})

@@ -15,7 +15,6 @@ from l2s_plugin.policy.config import PolicyConfig
 torch = pytest.importorskip("torch")
 
 from heuristics.training.reinforce import (  # noqa: E402
-    Stretch,
     generalised_advantages,
     normalised,
     returns,
@@ -55,9 +54,9 @@ def test_generalised_advantages_are_sums_of_temporal_differences(
 ) -> None:
     rewards, values = torch.tensor(rows), torch.tensor(rows).flip(1)
     last = torch.tensor([0.5, -1.0, 2.0])
-    found = generalised_advantages(rewards, values, last, discount, trace)
-    following = torch.cat((values, last.unsqueeze(0)))[1:]
-    deltas = (rewards + discount * following - values).numpy()
+    values = torch.cat((values, last.unsqueeze(0)))
+    found = generalised_advantages(rewards, values, discount, trace)
+    deltas = (rewards + discount * values[1:] - values[:-1]).numpy()
     for t in range(len(rows)):
         expected = sum((discount * trace) ** k * deltas[t + k] for k in range(len(rows) - t))
         np.testing.assert_allclose(found[t].numpy(), expected, atol=1e-4)
@@ -98,12 +97,9 @@ def test_the_loss_raises_what_earned_more(baseline: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     config = TrainingConfig(baseline=baseline, discount=0.0, reward="decrement")
     scores = torch.zeros(2, requires_grad=True)
-    stretch = Stretch()
-    value = torch.full((8,), 0.5) if baseline == "critic" else None
-    for _ in range(8):
-        moves = sample(scores.repeat(8), np.full(8, 2), rng)
-        stretch.add(moves, moves.actions.astype(float), value)
-    loss, figures = stretch_loss(stretch, value, config)
+    moves = [sample(scores.repeat(8), np.full(8, 2), rng) for _ in range(8)]
+    values = [torch.full((8,), 0.5)] * 9
+    loss, figures = stretch_loss(moves, [each.actions.astype(float) for each in moves], values, config)
     loss.backward()
     assert scores.grad is not None
     assert scores.grad[0] > 0 > scores.grad[1]
@@ -113,8 +109,6 @@ def test_the_loss_raises_what_earned_more(baseline: str, seed: int) -> None:
 
 def test_dummy_actions_leave_no_gradient() -> None:
     scores = torch.zeros(0, requires_grad=True)
-    stretch = Stretch()
-    for _ in range(3):
-        stretch.add(sample(scores, np.zeros(4, int), np.random.default_rng(0)), np.zeros(4), None)
-    loss, _ = stretch_loss(stretch, None, TrainingConfig())
+    moves = [sample(scores, np.zeros(4, int), np.random.default_rng(0))] * 3
+    loss, _ = stretch_loss(moves, [np.zeros(4)] * 3, [], TrainingConfig())
     assert float(loss.detach()) == 0

@@ -8,7 +8,7 @@ import pytest
 from heuristics import local_search
 from heuristics.training.config import preset
 from heuristics.training.instances import parse_size
-from heuristics.training.validation import FIRST_SEED, Validation
+from heuristics.training.trials import FIRST_SEED, Validation
 from l2s_plugin.bounds import lower_bound
 from l2s_plugin.stop import steps
 
