@@ -82,9 +82,8 @@ class RunFolder:
         tensors, header = tensor_file.read(self.state_file)
         if header.get("format") != _FORMAT:
             raise L2SError(f"{self.state_file}: not the state of a training run")
+        values = tensor_file.parse_texts(self.state_file, header, _STATE)
         try:
-            texts = check(header, dict.fromkeys(_STATE, str), "header")
-            values = {key: check(parse_json(texts[key], key), shape, key) for key, shape in _STATE.items()}
             check(values["best"] or {"batch": 0, "validation": 0}, {"batch": int, "validation": float}, "best")
             if values["batches"] < 0 or values["seconds"] < 0:
                 raise L2SError("less than nothing was trained")

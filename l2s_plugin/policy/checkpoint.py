@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.policy import tensor_file
 from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig
-from l2s_plugin.records import check, parse_json
 
 FORMAT = "l2s-policy"
 VERSION = 1
 SUFFIX = ".safetensors"
 _GATHERED = ("running_mean", "running_var", "num_batches_tracked")  # in training, not learned
 _NAMED = 3  # how many wrong tensors a message names
+_HEADER = {"architecture": dict, "record": dict, "host": dict, "neighbourhoods": list[str] | None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,36 +133,20 @@ def load_policy(path: str | Path, name: str | None = None) -> Policy:
     if architecture is None:
         expected = " or ".join(repr(name) for name in ARCHITECTURES)
         raise PolicyError(f"{path}: a network of kind {header.get('network')!r}, expected {expected}")
+    values = tensor_file.parse_texts(path, header, _HEADER)
     try:
-        config = architecture.from_dict(_parse(path, header, "architecture", dict))
-    except PolicyError:
-        raise
+        config = architecture.from_dict(values["architecture"])
     except L2SError as error:
         raise PolicyError(f"{path}: {error}") from error
-    weights = checked_weights(config, raw, str(path))
-    neighbourhoods = _parse(path, header, "neighbourhoods", list[str] | None)
     return Policy(
         name=name or path.name.removesuffix(SUFFIX),
         config=config,
-        weights=weights,
-        record=_parse(path, header, "record", dict),
-        host=_parse(path, header, "host", dict),
-        neighbourhoods=None if neighbourhoods is None else tuple(neighbourhoods),
+        weights=checked_weights(config, raw, str(path)),
+        record=values["record"],
+        host=values["host"],
+        neighbourhoods=None if values["neighbourhoods"] is None else tuple(values["neighbourhoods"]),
         source=str(path),
     )
-
-
-def _parse(path: Path, header: Mapping[str, str], key: str, shape: Any) -> Any:
-    if key not in header:
-        raise PolicyError(f"{path}: the header has no {key!r}")
-    try:
-        value = parse_json(header[key], key, PolicyError)
-    except PolicyError as error:
-        raise PolicyError(f"{path}: {key!r} in the header is no JSON ({error})") from error
-    try:
-        return check(value, shape, key, PolicyError)
-    except PolicyError as error:
-        raise PolicyError(f"{path}: {key!r} in the header is of the wrong kind: {error}") from error
 
 
 def _as_array(weight: Any) -> NDArray[Any]:
@@ -175,34 +159,26 @@ def _as_array(weight: Any) -> NDArray[Any]:
 
 def checked_weights(config: AnyConfig, weights: Mapping[str, Any], source: str) -> dict[str, NDArray[Any]]:
     """The weights, numpy or torch, as arrays; raises when they are not those of the architecture, or not finite."""
-    check_shapes(config, weights, source)
+    expected = config.shapes()
+    problems = {
+        "missing": [repr(name) for name in expected if name not in weights],
+        "not expected": [repr(name) for name in weights if name not in expected],
+        "shape of": [
+            f"{name!r} is {list(weights[name].shape)}, not {list(shape)}"
+            for name, shape in expected.items()
+            if name in weights and tuple(weights[name].shape) != shape
+        ],
+    }
+    told = [
+        f"{what} {', '.join(names[:_NAMED])}" + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        for what, names in problems.items()
+        if names
+    ]
+    if told:
+        raise PolicyError(f"{source}: the tensors do not fit the architecture: {'; '.join(told)}")
     arrays = {name: _as_array(weight) for name, weight in weights.items()}
     for name, array in arrays.items():
         bad = array.size - np.count_nonzero(np.isfinite(array))
         if bad:
             raise PolicyError(f"{source}: tensor {name!r} has {bad} weights that are not finite numbers")
     return arrays
-
-
-def check_shapes(config: AnyConfig, weights: Mapping[str, Any], source: str) -> None:
-    """Raise when `weights` (anything with a `shape`) are not those of the architecture, naming what is wrong."""
-    expected = config.shapes()
-    missing = [repr(name) for name in expected if name not in weights]
-    surplus = [repr(name) for name in weights if name not in expected]
-    wrong = [
-        f"{name!r} is {list(weights[name].shape)}, not {list(shape)}"
-        for name, shape in expected.items()
-        if name in weights and tuple(weights[name].shape) != shape
-    ]
-    problems = [
-        f"{what} {_some(names)}"
-        for what, names in (("missing", missing), ("not expected", surplus), ("shape of", wrong))
-        if names
-    ]
-    if problems:
-        raise PolicyError(f"{source}: the tensors do not fit the architecture: {'; '.join(problems)}")
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

@@ -16,7 +16,7 @@ from typing import Any
 
 from l2s_plugin.errors import L2SError, PolicyError, missing_extra
 from l2s_plugin.files import check_writable, read_bytes
-from l2s_plugin.policy.checkpoint import Policy, check_shapes, load_policy, save_policy
+from l2s_plugin.policy.checkpoint import Policy, checked_weights, load_policy, save_policy
 from l2s_plugin.policy.config import PolicyConfig
 
 AUTHORS_HOST = {"method": "local-search", "neighbourhood": "n5", "init": "fdd/mwkr", "forbid_undo": True}
@@ -59,8 +59,7 @@ def read_authors_file(path: str | Path, normalisation: str = NORMALISATION) -> t
         config = _infer_config(mapped, normalisation)
     except (L2SError, ValueError, RuntimeError) as error:  # the latter two about an eps that is no single number
         raise PolicyError(f"{path}: not in the layout of the paper's authors: {error}") from error
-    check_shapes(config, mapped, str(path))
-    return config, mapped
+    return config, checked_weights(config, mapped, str(path))
 
 
 def map_authors_keys(weights: Mapping[str, Any]) -> dict[str, Any]:

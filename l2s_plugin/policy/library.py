@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from l2s_plugin.containment import contained
 from l2s_plugin.errors import L2SError, PluginError, PolicyError, UnknownNameError
 from l2s_plugin.policy.checkpoint import Policy, load_policy
 from l2s_plugin.registry import OWN_DISTRIBUTION, Registry, default_registry
 from l2s_plugin.specs import PolicySpec
+
+# the policies that come with this package; docs/policies.md has their training records and figures
+_FOLDER = Path(__file__).parents[1] / "data" / "policies"
+L2S, L2S_FAST = _FOLDER / "l2s.safetensors", _FOLDER / "l2s-fast.safetensors"
 
 NO_POLICY = (
     "no policy is installed, and none was given; give one with --policy NAME|FILE, "
@@ -46,29 +52,21 @@ def find_policy(
 
 def policy_path(name: str, registry: Registry) -> Path:
     """The checkpoint file of an installed policy."""
-    target = registry.load(PolicySpec, name)
-    spec = registry.spec(PolicySpec, name)
+    target, origin = registry.load(PolicySpec, name), registry.spec(PolicySpec, name).target
     if callable(target) and not isinstance(target, os.PathLike):
-        try:
+        with contained(f"policy {name!r}: {origin} raised"):
             target = target()
-        except Exception as error:
-            raise PluginError(f"policy {name!r}: {spec.target} raised {type(error).__name__}: {error}") from error
     if not isinstance(target, str | os.PathLike):
-        raise PluginError(
-            f"policy {name!r}: {spec.target} must be a path or a function that returns one, got {type(target).__name__}"
-        )
+        kind = type(target).__name__
+        raise PluginError(f"policy {name!r}: {origin} must be a path or a function that returns one, got {kind}")
     return Path(target)
 
 
-def installed_policies(registry: Registry | None = None) -> Iterator[tuple[str, Callable[[], Policy]]]:
+def installed_policies(registry: Registry | None = None) -> list[tuple[str, Callable[[], Policy]]]:
     """Name of every installed policy and a function that loads it, or raises an `L2SError`."""
     registry = registry or default_registry()
-    for name in dict.fromkeys(spec.name for spec in registry.specs(PolicySpec)):
-
-        def load(name: str = name) -> Policy:
-            return find_policy(name, registry)
-
-        yield name, load
+    names = dict.fromkeys(spec.name for spec in registry.specs(PolicySpec))
+    return [(name, partial(find_policy, name, registry)) for name in names]
 
 
 def _default_policy(registry: Registry, host: str | None) -> Policy:

@@ -21,11 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from l2s_plugin.errors import PolicyError
+from l2s_plugin.errors import L2SError, PolicyError
 from l2s_plugin.files import read_bytes, write_bytes
 from l2s_plugin.records import check, parse_json
-
-Tensors = dict[str, NDArray[Any]]
 
 _METADATA = "__metadata__"
 _LONGEST_HEADER = 10_000_000
@@ -37,24 +35,21 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 def write(path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:
     """Write aside, then rename; the same content always gives the same bytes."""
     header: dict[str, Any] = {_METADATA: dict(metadata)}
-    chunks: list[bytes] = []
-    position = 0
+    numbers = bytearray()
     for name in sorted(tensors):
         array = np.asarray(tensors[name])
         code = next((code for code, dtype in _DTYPES.items() if array.dtype == dtype), None)
         if code is None:
             raise PolicyError(f"tensor {name!r} has type {array.dtype}, expected one of {', '.join(_DTYPES)}")
-        chunk = array.astype(_DTYPES[code]).tobytes()
-        place = [position, position + len(chunk)]
-        header[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": place}
-        chunks.append(chunk)
-        position += len(chunk)
+        begin = len(numbers)
+        numbers += array.astype(_DTYPES[code]).tobytes()
+        header[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": [begin, len(numbers)]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # the format wants the numbers aligned
-    write_bytes(path, b"".join([struct.pack("<Q", len(text)), text, *chunks]))
+    write_bytes(path, struct.pack("<Q", len(text)) + text + numbers)
 
 
-def read(path: str | Path) -> tuple[Tensors, dict[str, str]]:
+def read(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """All tensors and the table of texts; one line about anything that is wrong."""
     contents = read_bytes(path, PolicyError)
     header, begin = _header(path, contents)
@@ -71,6 +66,19 @@ def read(path: str | Path) -> tuple[Tensors, dict[str, str]]:
         name: np.frombuffer(contents[begin + start : begin + stop], dtype).reshape(shape)
         for name, (dtype, shape, (start, stop)) in entries.items()
     }, metadata
+
+
+def parse_texts(path: str | Path, texts: Mapping[str, str], shapes: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the texts that are JSON documents, of the shapes that they must have."""
+    values = {}
+    for key, shape in shapes.items():
+        if key not in texts:
+            raise PolicyError(f"{path}: damaged header: {key} is missing")
+        try:
+            values[key] = check(parse_json(texts[key], key), shape, key)
+        except L2SError as error:
+            raise PolicyError(f"{path}: damaged header: {error}") from error
+    return values
 
 
 def _header(path: str | Path, contents: bytes) -> tuple[dict[str, Any], int]:
@@ -96,22 +104,24 @@ def _header(path: str | Path, contents: bytes) -> tuple[dict[str, Any], int]:
 
 def _entry(path: str | Path, name: str, entry: Any, available: int) -> tuple[str, tuple[int, ...], tuple[int, int]]:
     """Type, shape and place of one tensor, checked."""
+
+    def refusal(problem: str) -> PolicyError:
+        return PolicyError(f"{path}: tensor {name!r} {problem}")
+
     try:
         check(entry, _ENTRY, name, PolicyError)
     except PolicyError as error:
-        raise PolicyError(f"{path}: tensor {name!r} is described wrongly in the header ({error})") from error
+        raise refusal(f"is described wrongly in the header ({error})") from error
     code, shape, (start, stop) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
     if min(0, start, stop, *shape) < 0:
-        raise PolicyError(f"{path}: tensor {name!r} is described wrongly in the header (negative numbers)")
+        raise refusal("is described wrongly in the header (negative numbers)")
     if code not in _DTYPES:
-        raise PolicyError(f"{path}: tensor {name!r} has type {code!r}, expected one of {', '.join(_DTYPES)}")
+        raise refusal(f"has type {code!r}, expected one of {', '.join(_DTYPES)}")
     dtype = _DTYPES[code]
     if stop - start != math.prod(shape) * np.dtype(dtype).itemsize:
-        raise PolicyError(
-            f"{path}: tensor {name!r} has shape {list(shape)}, which does not fit its {stop - start} bytes"
-        )
+        raise refusal(f"has shape {list(shape)}, which does not fit its {stop - start} bytes")
     if stop > available:
         raise PolicyError(f"{path}: truncated: tensor {name!r} ends {stop - available} bytes behind the file")
     if len(shape) > _MOST_AXES or math.prod(extent or 1 for extent in shape) > _LARGEST:  # an extent of 0 hides others
-        raise PolicyError(f"{path}: tensor {name!r} has shape {str(list(shape))[:60]}, which nothing can have")
+        raise refusal(f"has shape {str(list(shape))[:60]}, which nothing can have")
     return dtype, shape, (start, stop)
