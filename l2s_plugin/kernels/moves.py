@@ -90,6 +90,14 @@ def is_feasible(state, u, v, forward):
 
 
 @kernel
+def add_if_feasible(state, moves, count, u, v, forward):
+    """Append a move that certainly keeps the graph acyclic; returns the new count."""
+    if is_feasible(state, u, v, forward):
+        count = add_move(moves, count, u, v, forward)
+    return count
+
+
+@kernel
 def _paths(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times, limit):
     """Longest path through u and through one of the operations it is moved past, with old values for all others.
 

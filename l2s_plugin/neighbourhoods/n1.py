@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from l2s_plugin.kernels.moves import add_move, is_feasible
+from l2s_plugin.kernels.moves import add_if_feasible
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
 
 
@@ -12,8 +12,8 @@ def list_moves(state, moves):
     count = 0
     for i in range(state.path_length[0] - 1):
         u, v = path[i], path[i + 1]
-        if state.machine_succ[u] == v and is_feasible(state, u, v, True):
-            count = add_move(moves, count, u, v, True)
+        if state.machine_succ[u] == v:
+            count = add_if_feasible(state, moves, count, u, v, True)
     return count
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from l2s_plugin.kernels.critical_path import block_end
-from l2s_plugin.kernels.moves import add_move, is_feasible
+from l2s_plugin.kernels.moves import add_if_feasible
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
 
 
@@ -20,14 +20,10 @@ def list_moves(state, moves):
     while first < length:
         last = block_end(state, first)
         if last > first:
-            if first > 0 and is_feasible(state, path[first], path[first + 1], True):
-                count = add_move(moves, count, path[first], path[first + 1], True)
-            if (
-                last + 1 < length
-                and (first == 0 or last > first + 1)
-                and is_feasible(state, path[last - 1], path[last], True)
-            ):
-                count = add_move(moves, count, path[last - 1], path[last], True)
+            if first > 0:
+                count = add_if_feasible(state, moves, count, path[first], path[first + 1], True)
+            if last + 1 < length and (first == 0 or last > first + 1):
+                count = add_if_feasible(state, moves, count, path[last - 1], path[last], True)
         first = last + 1
     return count
 

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from l2s_plugin.kernels.critical_path import block_end
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
-from l2s_plugin.neighbourhoods.insertions import add_moves_to_the_beginning, add_moves_to_the_end
+from l2s_plugin.neighbourhoods.insertions import list_insertions
 
 
 @neighbourhood_kernel
 def list_moves(state, moves):
-    length = state.path_length[0]
-    count = 0
-    first = 0
-    while first < length:
-        last = block_end(state, first)
-        if last + 1 < length:
-            count = add_moves_to_the_end(state, moves, count, first, last)
-        if first > 0:
-            count = add_moves_to_the_beginning(state, moves, count, first, last)
-        first = last + 1
-    return count
+    return list_insertions(state, moves, False)
 
 
 def create() -> Neighbourhood:
