@@ -230,7 +230,6 @@ def _job_arcs(instances: Sequence[Instance]) -> tuple[NDArray[np.int64], NDArray
     n = instances[0].n_operations
     first = (np.arange(len(instances)) * (n + 2))[:, None]
     pred = np.tile(np.arange(n + 2), (len(instances), 1))
-    for row, instance in zip(pred, instances, strict=True):
-        row[1:-1] = np.where(instance.job_pred == n, 0, instance.job_pred.astype(np.int64) + 1)
+    pred[:, 1:-1] = [(instance.job_pred + 1) % (n + 1) for instance in instances]  # none: O_S
     ends = np.stack([instance.job_offset[1:].astype(np.int64) for instance in instances])  # node of the last operation
     return pred + first, ends + first

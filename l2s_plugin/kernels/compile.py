@@ -16,10 +16,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,6 +41,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}
 _IMPORT = re.compile(rb"^\s*from ((?:l2s_plugin|heuristics)[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _MARK = b"kernels.compile import"
 _HERE = Path(__file__).parent  # constants of kernels count as well
+_ROOT = _HERE.parents[1]  # of all our packages
 _KEEP_DAYS = 30
 _DIGEST = hashlib.sha256().digest_size
 
@@ -182,37 +182,22 @@ def _say_lost(base: Path, reason: str | None) -> None:
 
 def _fingerprint(source: Path) -> str:
     """Hash of a file and of the kernel files it imports, directly or not."""
-    digest = hashlib.sha256()
-    for path in sorted({source, *_kernel_files(source, set())}):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    files = sorted({source, *_kernel_files(source, set())})
+    return hashlib.sha256(b"".join(_read(path) for path in files)).hexdigest()[:16]
 
 
-def _kernel_files(source: Path, seen: set[Path]) -> Iterator[Path]:
+def _kernel_files(source: Path, seen: set[Path]) -> set[Path]:
+    """Add to `seen`, and return, the kernel files that a file imports, directly or not."""
     for module, names in _IMPORT.findall(_read(source)):
-        words = re.findall(r"\w+", names.decode())
-        for name in (module.decode(), *(f"{module.decode()}.{word}" for word in words)):
-            path = _module_file(name)
+        for name in ("", *re.findall(r"\w+", names.decode())):
+            stem = _ROOT.joinpath(*module.decode().split("."), name)
+            path = next((each for each in (stem.with_suffix(".py"), stem / "__init__.py") if each.is_file()), None)
             if path is not None and path not in seen and (path.parent == _HERE or _MARK in _read(path)):
                 seen.add(path)
-                yield path
-                yield from _kernel_files(path, seen)
+                _kernel_files(path, seen)
+    return seen
 
 
 @cache
 def _read(path: Path) -> bytes:
     return path.read_bytes()
-
-
-@cache
-def _module_file(name: str) -> Path | None:
-    """The source of one of our modules, without importing it."""
-    package = name.partition(".")[0]
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        return None
-    stem = Path(spec.origin).parent.joinpath(*name.split(".")[1:])
-    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
-        if path.is_file():
-            return path
-    return None

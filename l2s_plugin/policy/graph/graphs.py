@@ -89,35 +89,19 @@ def batch_graphs(
 ) -> GraphBatch:
     """Put the graphs of `states` and their candidate moves, (u, v) arrays of operations for each, into one batch."""
     graphs = [state_of(state) for state in states]
-    sizes = [len(graph.order) + 2 for graph in graphs]
-    offset = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    nodes_features: list[Floats] = []
-    job_pred: list[Indices] = []
-    machine_pred: list[Indices] = []
-    job_end: list[Indices] = []
-    for graph, first, size in zip(graphs, offset.tolist(), sizes, strict=False):
-        n, nodes, makespan = size - 2, np.arange(first, first + size), int(graph.makespan[0])
-        duration, end, tail = graph.duration[:n], graph.end[:n], graph.tail[:n]
-        nodes_features.append(node_features(duration, end - duration, makespan - tail, makespan, features))
-        for pred, none, column in (
-            (graph.job_pred[:n], first, job_pred),
-            (graph.machine_pred[:n], nodes[1:-1], machine_pred),
-        ):
-            row = nodes.copy()
-            row[1:-1] = np.where(pred == n, none, pred.astype(np.int64) + first + 1)
-            column.append(row)
-        job_end.append(graph.job_last.astype(np.int64) + first + 1)
-    us, vs = ([np.asarray(pair[k], np.int64).ravel() for pair in moves] for k in (0, 1))
+    offset = np.cumsum([0, *(len(graph.order) + 2 for graph in graphs)])
+    rows = []
+    for graph, (u, v, *_), first in zip(graphs, moves, offset[:-1], strict=True):
+        n, makespan, duration = len(graph.order), int(graph.makespan[0]), graph.duration[: len(graph.order)]
+        est, lst = graph.end[:n] - duration, makespan - graph.tail[:n]
+        job_pred, machine_pred = np.arange(n + 2), np.arange(n + 2)
+        job_pred[1:-1] = (graph.job_pred[:n] + 1) % (n + 1)  # none: O_S
+        np.copyto(machine_pred[1:-1], graph.machine_pred[:n] + 1, where=graph.machine_pred[:n] < n)
+        operations = (np.asarray(each, np.int64).ravel() + 1 for each in (graph.job_last, u, v))
+        nodes = [column + first for column in (job_pred, machine_pred, *operations)]
+        rows.append((node_features(duration, est, lst, makespan, features), *nodes))
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    x, job_pred, machine_pred, job_end, u, v = (np.concatenate(column) for column in columns)
     numbers = np.arange(len(graphs))
-    return GraphBatch(
-        features=np.concatenate(nodes_features),
-        job_pred=np.concatenate(job_pred),
-        machine_pred=np.concatenate(machine_pred),
-        job_end=np.concatenate(job_end),
-        job_end_graph=np.repeat(numbers, [len(ends) for ends in job_end]),
-        graph=np.repeat(numbers, sizes),
-        offset=offset,
-        u=np.concatenate([u + 1 + first for u, first in zip(us, offset, strict=False)]),
-        v=np.concatenate([v + 1 + first for v, first in zip(vs, offset, strict=False)]),
-        move_graph=np.repeat(numbers, [len(u) for u in us]),
-    )
+    of_node, _, _, of_job, of_move, _ = (np.repeat(numbers, [len(row) for row in column]) for column in columns)
+    return GraphBatch(x, job_pred, machine_pred, job_end, of_job, of_node, offset, u, v, of_move)
