@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.training.config import TrainingConfig
@@ -31,9 +30,6 @@ _STATE = {
     "config": dict, "batches": int, "seconds": float, "best": dict[str, float] | None, "command": str | None,
 }  # fmt: skip
 _FIGURES = {"batch": int, "size": str, "improvement": float, "seconds": float}
-_FREE_TO_CHANGE = ("batches",)  # when a run goes on: only how long
-
-Tensors = Mapping[str, NDArray[Any]]
 
 
 @dataclass
@@ -45,7 +41,7 @@ class RunState:
     seconds: float = 0.0
     best: dict[str, Any] | None = None  # the figures of the best validation
     command: str | None = None  # that it began with
-    tensors: Tensors = field(default_factory=dict, repr=False)
+    tensors: Mapping[str, NDArray[Any]] = field(default_factory=dict, repr=False)
 
 
 class RunFolder:
@@ -67,13 +63,9 @@ class RunFolder:
 
     def save(self, state: RunState) -> None:
         """Keep the state."""
-        contents = {
-            "config": state.config.to_dict(), "batches": state.batches, "seconds": state.seconds, "best": state.best,
-            "command": state.command,
-        }  # fmt: skip
+        contents = {key: getattr(state, key) for key in _STATE} | {"config": state.config.to_dict()}
         texts = {key: json.dumps(value) for key, value in contents.items()}
-        arrays = {name: np.asarray(value) for name, value in state.tensors.items()}
-        tensor_file.write(self.state_file, arrays, {"format": _FORMAT} | texts)
+        tensor_file.write(self.state_file, state.tensors, {"format": _FORMAT} | texts)
 
     def load(self) -> RunState:
         """The last whole state."""
@@ -136,8 +128,8 @@ class RunFolder:
 
 
 def check_same_run(kept: TrainingConfig, wanted: TrainingConfig) -> None:
-    """Raise when a run is to go on under another configuration than it began with."""
+    """Raise when a run is to go on under another configuration than it began with; it may only go on for longer."""
     old, new = kept.to_dict(), wanted.to_dict()
     for name in old:
-        if name not in _FREE_TO_CHANGE and old[name] != new[name]:
+        if name != "batches" and old[name] != new[name]:
             raise L2SError(f"cannot resume: the run began with {name} {old[name]!r}, not {new[name]!r}")

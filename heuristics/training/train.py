@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heuristics.training.algorithms import ALGORITHMS, Algorithm, Arrays, Batch, TrainingError
+from heuristics.training.algorithms import ALGORITHMS, Algorithm, Batch, TrainingError
 from heuristics.training.config import TrainingConfig
 from heuristics.training.instances import parse_size
 from heuristics.training.run_files import RunFolder, RunState, check_same_run
@@ -78,7 +77,8 @@ def train(
             if first and listener is not None:
                 listener(figures)
         if first and trainer.state.best is None:  # ended before its first validation, and asked for no more
-            trainer.validate()
+            trainer.validate(trainer.state.seconds)
+            trainer.folder.save(trainer.state)
         return trainer.state
 
 
@@ -113,8 +113,7 @@ class Trainer:
         self.state.batches = batch.number
         if self.processes.rank == 0:
             if batch.number % self.config.validation_every == 0 or batch.number == self.config.batches:
-                seconds = self.state.seconds + time.perf_counter() - begin
-                figures["validation"] = self._validate(batch.number, seconds)
+                figures["validation"] = self.validate(self.state.seconds + time.perf_counter() - begin)
             self.state.seconds += time.perf_counter() - begin
             figures["seconds"] = self.state.seconds
             self.folder.add_metrics(figures)
@@ -145,46 +144,36 @@ class Trainer:
 
     def resume(self) -> None:
         """Go on from the files of the folder."""
-        state = self.folder.load()
-        check_same_run(state.config, self.config)
-        state.config = self.config
-        self.state = state
-        self._restore(state.tensors)
+        self.state = self.folder.load()
+        check_same_run(self.state.config, self.config)
+        self.state.config = self.config
+        expected, kept = self.algorithm.state(), self.state.tensors
+        try:
+            for name in sorted(expected.keys() | kept.keys()):
+                shapes = {array.shape if array is not None else None for array in (expected.get(name), kept.get(name))}
+                if len(shapes) > 1 or not np.isfinite(kept[name]).all():
+                    raise L2SError(f"{name!r} is not as this run keeps it")
+            self.algorithm.restore(kept)
+        except L2SError as error:
+            raise L2SError(f"{self.folder.state_file}: damaged: {error}") from error
         if self.processes.rank == 0:
-            self.folder.forget_after(state.batches)
+            self.folder.forget_after(self.state.batches)
 
-    def validate(self) -> None:
-        """Keep the policy of the last batch as the best so far."""
-        self._validate(self.state.batches, self.state.seconds)
-        self.folder.save(self.state)
-
-    def _validate(self, batch: int, seconds: float) -> float:
-        """How good the policy is now; the best one so far is kept, with how it came about."""
+    def validate(self, seconds: float) -> float:
+        """How good the policy is after so many seconds; the best one so far is kept, with how it came about."""
         if self._validation is None:
             self._validation = Validation(self.config, self.processes.threads)
         weights = self.algorithm.weights()
         gap = self._validation.gap_of(selector_of(self.config, weights))
         if self.state.best is None or gap < self.state.best["validation"]:
-            self.state.best = {"batch": batch, "validation": gap}
+            self.state.best = {"batch": self.state.batches, "validation": gap}
             curve = [[row["batch"], row["validation"]] for row in self.folder.metrics() if "validation" in row]
-            record = {"training": self.config.to_dict(), "seconds": round(seconds), **self.state.best}
-            record["processes"] = self.processes.count
-            record["curve"] = [*curve, [batch, gap]]
+            record = {
+                "training": self.config.to_dict(), "seconds": round(seconds), **self.state.best,
+                "processes": self.processes.count, "curve": [*curve, [self.state.batches, gap]],
+            }  # fmt: skip
             if self.state.command is not None:
                 record["command"] = self.state.command
             host = {"method": self.config.host, "neighbourhood": self.config.neighbourhood}
             save_policy(self.folder.best_file, self.config.policy, weights, record, host=host)
         return gap
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Hand the algorithm its state, if it has the names, shapes and finite numbers of one."""
-        expected: Arrays = self.algorithm.state()
-        try:
-            for name in sorted(expected.keys() | arrays.keys()):
-                array = arrays.get(name)
-                shape = expected[name].shape if name in expected else None
-                if array is None or array.shape != shape or not np.isfinite(array).all():
-                    raise L2SError(f"{name!r} is not as this run keeps it")
-            self.algorithm.restore(arrays)
-        except L2SError as error:
-            raise L2SError(f"{self.folder.state_file}: damaged: {error}") from error
