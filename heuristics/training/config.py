@@ -31,83 +31,45 @@ _LIMITS = dict.fromkeys(_COUNTS, (1, math.inf)) | {
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """One training run. The defaults are the paper's (appendices A and B).
+    """One training run. The defaults are the paper's (appendices A and B)."""
 
-    Parameters
-    ----------
-    sizes
-        Jobs x machines of the random instances (`"20x10/2"`: jobs pass one half of the machines before the other). Each
-        batch is of one of them, in turn; with `"evolution"` and `"slopes"`, of all.
-    batches, batch_size
-        How many batches of how many instances; every batch is new.
-    steps
-        Moves T per instance.
-    horizon
-        Moves n between two updates of the weights.
-    learning_rate
-        Of Adam, or what `"slopes"` are multiplied by. The paper keeps it constant; with `decay` it falls linearly to
-        zero over the run.
-    decay
-        See `learning_rate`.
-    algorithm
-        `"reinforce"`: n-step REINFORCE (paper, algorithm 1). For policies over moves:
-        `"evolution"` of their rule by the cross-entropy method (see `evolution.py`), or by its `"slopes"` from mirrored
-        trials (see `slopes.py`).
-    population
-        How many weights `"evolution"` tries per batch.
-    features
-        The move features (names of `MoveFeature` in small letters) that `"slopes"` gives weights to; all when empty.
-        Features without a weight cost a search nothing.
-    reward
-        `"incumbent"` (paper, eq. 1) or `"decrement"`; see `Environment`.
-    discount
-        Of rewards, per move.
-    baseline
-        What returns are compared with: `"returns"` of the same instance over the n moves, which they are normalised
-        with, as the authors do; or the value that a `"critic"` learns to predict from the graph embedding.
-    trace
-        Lambda of generalised advantages (Schulman et al. 2016), for the critic.
-    entropy
-        Weight of an entropy bonus.
-    largest_gradient
-        Norm to which gradients are cut; 0 leaves them as they are.
-    host, neighbourhood, start
-        Where moves are made; see `Environment`. With `"evolution"` and `"slopes"`, several neighbourhoods may be named,
-        as in `"n7,n5"`, for the instances in turn.
-    validation_size, validation_instances, validation_steps, validation_every
-        Every so many batches, the policy searches on the same random instances; the best one is kept. An empty
-        size is the first of `sizes`.
-    seed
-        Of everything. Same seed, same numbers, on the same number of processes and threads.
-    policy
-        The architecture.
-    """
-
+    # Jobs x machines of the random instances ("20x10/2": jobs pass one half of the machines before the other). Each
+    # batch is of one of them, in turn; with "evolution" and "slopes", of all.
     sizes: tuple[str, ...] = ("10x10",)
-    batches: int = 2000
-    batch_size: int = 64
-    steps: int = 500
-    horizon: int = 10
-    learning_rate: float = 5e-5
-    decay: bool = False
+    batches: int = 2000  # every batch is new
+    batch_size: int = 64  # instances
+    steps: int = 500  # moves T per instance
+    horizon: int = 10  # moves n between two updates of the weights
+    learning_rate: float = 5e-5  # of Adam, or what "slopes" are multiplied by; the paper keeps it constant
+    decay: bool = False  # whether it falls linearly to zero over the run
+    # "reinforce": n-step REINFORCE (paper, algorithm 1). For policies over moves: "evolution" of their rule by the
+    # cross-entropy method (see evolution.py), or by its "slopes" from mirrored trials (see slopes.py).
     algorithm: str = "reinforce"
-    population: int = 48
+    population: int = 48  # how many weights "evolution" tries per batch
+    # The move features (names of `MoveFeature` in small letters) that "slopes" gives weights to; all when empty.
+    # Features without a weight cost a search nothing.
     features: tuple[str, ...] = ()
-    reward: str = "incumbent"
-    discount: float = 1.0
+    reward: str = "incumbent"  # (paper, eq. 1) or "decrement"; see `Environment`
+    discount: float = 1.0  # of rewards, per move
+    # What returns are compared with: "returns" of the same instance over the n moves, which they are normalised with,
+    # as the authors do; or the value that a "critic" learns to predict from the graph embedding.
     baseline: str = "returns"
-    trace: float = 0.95
-    entropy: float = 0.0
-    largest_gradient: float = 0.0
+    trace: float = 0.95  # lambda of generalised advantages (Schulman et al. 2016), for the critic
+    entropy: float = 0.0  # weight of an entropy bonus
+    largest_gradient: float = 0.0  # norm to which gradients are cut; 0 leaves them as they are
+    # Where moves are made; see `Environment`. With "evolution" and "slopes", several neighbourhoods may be named, as in
+    # "n7,n5", for the instances in turn.
     host: str = "local-search"
     neighbourhood: str = "n5"
     start: str = "fdd/mwkr"
+    # Every so many batches, the policy searches on the same random instances; the best one is kept. An empty size is
+    # the first of `sizes`.
     validation_size: str = ""
     validation_instances: int = 100
     validation_steps: int = 500
     validation_every: int = 10
-    seed: int = 0
-    policy: AnyConfig = field(default_factory=lambda: PolicyConfig(normalisation="running"))
+    seed: int = 0  # of everything; same seed, same numbers, on the same number of processes and threads
+    policy: AnyConfig = field(default_factory=lambda: PolicyConfig(normalisation="running"))  # the architecture
 
     def __post_init__(self) -> None:
         check_options(self, "", _LIMITS, _CHOICES)

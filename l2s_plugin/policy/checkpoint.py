@@ -29,33 +29,15 @@ _HEADER = {"architecture": dict, "record": dict, "host": dict, "neighbourhoods":
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """A network and its weights, and where they come from.
+    """A network and its weights, and where they come from."""
 
-    Parameters
-    ----------
-    name
-        What users call it.
-    config
-        The architecture.
-    weights
-        Arrays under the names of the network's `state_dict`.
-    record
-        How it was trained, in the words of whoever trained it.
-    host
-        The search it was trained in: method, neighbourhood, ...
-    neighbourhoods
-        The neighbourhoods whose moves it can score; None: all whose moves are pairs of operations.
-    source
-        The file it was read from.
-    """
-
-    name: str
-    config: AnyConfig
-    weights: Mapping[str, NDArray[Any]] = field(repr=False)
-    record: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    host: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    neighbourhoods: tuple[str, ...] | None = None
-    source: str = ""
+    name: str  # what users call it
+    config: AnyConfig  # the architecture
+    weights: Mapping[str, NDArray[Any]] = field(repr=False)  # under the names of the network's `state_dict`
+    record: Mapping[str, Any] = field(default_factory=dict, repr=False)  # how it was trained, as its trainer says
+    host: Mapping[str, Any] = field(default_factory=dict, repr=False)  # the search it was trained in
+    neighbourhoods: tuple[str, ...] | None = None  # whose moves it can score; None: all whose moves are pairs
+    source: str = ""  # the file it was read from
 
     @property
     def n_parameters(self) -> int:

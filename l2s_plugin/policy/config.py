@@ -73,44 +73,25 @@ class _Architecture:
 
 @dataclass(frozen=True)
 class PolicyConfig(_Architecture):
-    """The paper's network over the graph of a schedule: what to build; the weights fill it.
-
-    Parameters
-    ----------
-    width
-        Length p of the embedding of a node in each of the two modules.
-    layers
-        Iterations K of both modules.
-    heads
-        Attention heads of the context-aware module; each computes `width / heads` of the numbers.
-    embedding
-        `"both"` modules, or only the topological (`"tpm"`) or the context-aware one (`"cam"`).
-    aggregation
-        Neighbourhood of the topological module: `"mean"` over the predecessors and the node itself, plus the
-        node, as in the authors' code; `"sum"`: the node plus the sum of its predecessors (paper, eq. 2).
-    normalisation
-        Batch normalisation at inference: with the statistics of the graph itself (`"batch"`) or with those
-        gathered in training (`"running"`).
-    action_width
-        Length q of the latent vectors whose product is the score.
-    action_layers
-        Blocks of the action network, each a linear layer, tanh, a linear layer.
-    features
-        `"paper"`: p / 99, est / 1000, lst / 1000. `"scaled"`: the same after all times have been rescaled so
-        that the longest duration of the instance is 99.
-    """
+    """The paper's network over the graph of a schedule: what to build; the weights fill it."""
 
     network: ClassVar[str] = "tpm+cam"
     gone: ClassVar[Mapping[str, Any]] = {"hints": False}
 
-    width: int = 128
-    layers: int = 4
-    heads: int = 1
-    embedding: str = "both"
+    width: int = 128  # length p of the embedding of a node in each of the two modules
+    layers: int = 4  # iterations K of both modules
+    heads: int = 1  # of attention in the context-aware module; each computes `width / heads` of the numbers
+    embedding: str = "both"  # modules, or only the topological ("tpm") or the context-aware one ("cam")
+    # Neighbourhood of the topological module: "mean" over the predecessors and the node itself, plus the node, as in
+    # the authors' code; "sum": the node plus the sum of its predecessors (paper, eq. 2).
     aggregation: str = "mean"
+    # Batch normalisation at inference: with the statistics of the graph itself ("batch") or with those gathered in
+    # training ("running").
     normalisation: str = "batch"
-    action_width: int = 64
-    action_layers: int = 4
+    action_width: int = 64  # length q of the latent vectors whose product is the score
+    action_layers: int = 4  # blocks of the action network, each a linear layer, tanh, a linear layer
+    # "paper": p / 99, est / 1000, lst / 1000. "scaled": the same after all times have been rescaled so that the longest
+    # duration of the instance is 99.
     features: str = "paper"
 
     def __post_init__(self) -> None:
@@ -159,21 +140,15 @@ class PolicyConfig(_Architecture):
 
 @dataclass(frozen=True)
 class MovePolicyConfig(_Architecture):
-    """A weighted sum of numbers about each move, quick enough for the compiled loop (`l2s_plugin.kernels.move_rule`).
-
-    Parameters
-    ----------
-    margin
-        Only moves whose estimate is within so many mean durations of the best admissible one are looked at.
-    drift
-        Whether the rule depends on where the search is: rule + gap * drift[0] + age * drift[1], by how far the makespan
-        is above the incumbent and how long ago that was found (see `MoveFeature`).
-    """
+    """A weighted sum of numbers about each move, quick enough for the compiled loop (`kernels.move_rule`)."""
 
     network: ClassVar[str] = "moves"
     gone: ClassVar[Mapping[str, Any]] = {"hidden": 0}
 
+    # Only moves whose estimate is within so many mean durations of the best admissible one are looked at.
     margin: float = 1.0
+    # Whether the rule depends on where the search is: rule + gap * drift[0] + age * drift[1], by how far the makespan
+    # is above the incumbent and how long ago that was found (see `MoveFeature`).
     drift: bool = False
 
     def __post_init__(self) -> None:
