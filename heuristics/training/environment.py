@@ -24,9 +24,9 @@ from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.policy.graph.graphs import GraphBatch, node_features
-from l2s_plugin.policy.moves.scorer import per_duration
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.selectors import per_duration
 from l2s_plugin.specs import NeighbourhoodSpec
 
 HOSTS = ("local-search", "tabu")
@@ -95,7 +95,7 @@ class Environment:
         self._counts = np.zeros(len(instances), np.int64)
         self._admissible = np.zeros(len(instances), np.int64)
         self._features = features
-        self._per_duration = np.array([per_duration(instance.duration) for instance in instances])
+        self._per_duration = np.array([per_duration(instance) for instance in instances])
         self._job_pred, self._job_end = _job_arcs(instances)
         self.initial_makespans = self.makespans
         self._list()

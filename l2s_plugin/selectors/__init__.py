@@ -36,6 +36,11 @@ def no_parameters(instance: Instance) -> Parameters:
     return np.zeros(1, np.float32)
 
 
+def per_duration(instance: Instance) -> float:
+    """What turns times into mean durations, even where all operations take no time."""
+    return 1 / max(float(instance.duration.mean()), 1e-6)
+
+
 class Selector(Protocol):
     """What a Python selector has to offer; `name` is optional and used in messages and results."""
 
@@ -44,33 +49,17 @@ class Selector(Protocol):
 
 @dataclass(frozen=True)
 class CompiledSelector:
-    """A scoring function and how its scores are used.
+    """A scoring function and how its scores are used."""
 
-    Parameters
-    ----------
-    name
-        For results and messages.
-    score
-        A function compiled with `score_kernel`.
-    values
-        What `moves.value` holds: the `"estimate"` of the makespan after the move, cheap; the `"exact"` makespan; or
-        only the `"smallest"` estimate of the admissible moves: the others may be given up early, at too low a value
-        but above the smallest, which is all that a rule that takes the smallest needs. `"near"`: estimates that exceed
-        the smallest by more than `margin` may be given up.
-    sample
-        False: take the highest score, ties at random. True: sample from softmax(scores).
-    forbid_undo
-        Whether local search leaves out the move that undoes the last one, unless it is told otherwise.
-    parameters
-        Called once per run; what it returns is passed to `score` (weights of a policy, scales, ...).
-    margin
-        In mean durations; see `values`.
-    """
-
-    name: str
-    score: Any
+    name: str  # for results and messages
+    score: Any  # a function compiled with `score_kernel`
+    # What `moves.value` holds: the "estimate" of the makespan after the move, cheap; the "exact" makespan; or only the
+    # "smallest" estimate of the admissible moves: the others may be given up early, at too low a value but above the
+    # smallest, which is all that a rule that takes the smallest needs. "near": estimates that exceed the smallest by
+    # more than `margin` may be given up.
     values: Literal["estimate", "exact", "smallest", "near"] = "estimate"
-    sample: bool = False
-    forbid_undo: bool = False
+    sample: bool = False  # False: take the highest score, ties at random. True: sample from softmax(scores).
+    forbid_undo: bool = False  # whether local search leaves out the undo of the last move, unless it is told otherwise
+    # Called once per run; what it returns is passed to `score` (weights of a policy, scales, ...).
     parameters: Callable[[Instance], Parameters] = no_parameters
-    margin: float = 0.0
+    margin: float = 0.0  # in mean durations; see `values`

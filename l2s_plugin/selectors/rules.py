@@ -10,7 +10,7 @@ import numpy as np
 
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.selectors import CompiledSelector, Parameters, score_kernel
+from l2s_plugin.selectors import CompiledSelector, Parameters, per_duration, score_kernel
 
 
 @score_kernel
@@ -78,8 +78,7 @@ def boltzmann(temperature: str | float = 0.5) -> CompiledSelector:
         raise L2SError(f"boltzmann needs a positive temperature, as in boltzmann:0.5, got {temperature!r}")
 
     def parameters(instance: Instance) -> Parameters:
-        mean = max(float(instance.duration.mean()), 1e-6)
-        return np.array([1 / (scale * mean)], np.float32)
+        return np.array([per_duration(instance) / scale], np.float32)
 
     name = "boltzmann" if scale == 0.5 else f"boltzmann:{scale:g}"
     return CompiledSelector(name, _boltzmann, sample=True, forbid_undo=True, parameters=parameters)

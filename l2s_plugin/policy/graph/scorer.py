@@ -29,13 +29,8 @@ def _score(state, moves, count, parameters, scores):  # type: ignore[no-untyped-
 class GraphScorer:
     """Scores of candidate moves by a policy over graphs, for one state or many.
 
-    Parameters
-    ----------
-    config, weights
-        The architecture, and the network's `state_dict` (torch tensors or numpy arrays).
-    device
-        `"cpu"` for the compiled network, or a device in torch's words (`"cuda"`, `"cpu:0"`, ...) for the reference. The
-        scores agree to float32 rounding.
+    On `device` "cpu" by the compiled network; on one in torch's words ("cuda", "cpu:0", ...) by the reference, whose
+    scores agree to float32 rounding.
     """
 
     def __init__(self, config: PolicyConfig, weights: Mapping[str, Any], device: str = "cpu") -> None:

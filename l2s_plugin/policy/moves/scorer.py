@@ -25,16 +25,9 @@ from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.checkpoint import checked_weights
 from l2s_plugin.policy.config import MovePolicyConfig
-from l2s_plugin.selectors import CompiledSelector
+from l2s_plugin.selectors import CompiledSelector, per_duration
 
 Floats = NDArray[np.float32]
-
-_SHORTEST = 1e-6  # mean duration; for instances whose operations all take no time
-
-
-def per_duration(duration: NDArray[Any]) -> float:
-    """What turns times into mean durations."""
-    return 1 / max(float(duration.mean()), _SHORTEST)
 
 
 def used_groups(rules: NDArray[Any]) -> int:
@@ -57,7 +50,7 @@ class MoveScorer:
     def parameters(self, instance: Instance) -> Floats:
         """A fresh array for a search on `instance`."""
         array = self._array.copy()
-        array[PER_DURATION] = per_duration(instance.duration)
+        array[PER_DURATION] = per_duration(instance)
         return array
 
     def selector(self, name: str, sample: bool) -> CompiledSelector:
@@ -68,10 +61,11 @@ class MoveScorer:
 
     def scores_batch(self, states: Sequence[StateView], moves: Sequence[Moves]) -> list[Floats]:
         """Scores of the moves of each state; -inf for those that are not looked at."""
-        return [self._scores(state, m) for state, m in zip(states, moves, strict=True)]
 
-    def _scores(self, state: StateView, moves: Moves) -> Floats:
-        scores = np.empty(len(moves.u))
-        own = Moves._make(np.ascontiguousarray(column) for column in moves)
-        score_near_moves(state.kernel_state, own, len(scores), self.parameters(state.instance), scores)
-        return scores.astype(np.float32)
+        def scores_of(state: StateView, moves: Moves) -> Floats:
+            own = Moves._make(np.ascontiguousarray(column) for column in moves)
+            scores = np.empty(len(own.u))
+            score_near_moves(state.kernel_state, own, len(scores), self.parameters(state.instance), scores)
+            return scores.astype(np.float32)
+
+        return [scores_of(*pair) for pair in zip(states, moves, strict=True)]
