@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -94,23 +94,21 @@ class RunFolder:
         """Keep other trainings out of the folder; the lock ends with the process, however that ends."""
         import fcntl
 
-        try:
-            if create:
-                self.path.mkdir(parents=True, exist_ok=True)
-            folder = os.open(self.path, os.O_RDONLY)
-        except (OSError, ValueError) as error:
-            raise L2SError(f"cannot write to {self.path}: {getattr(error, 'strerror', error)}") from error
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(folder)
-            raise L2SError(f"{self.path}: another training is running in this folder") from None
-        except OSError:  # a file system without locks
-            pass
-        try:
+        with ExitStack() as stack:
+            try:
+                if create:
+                    self.path.mkdir(parents=True, exist_ok=True)
+                folder = os.open(self.path, os.O_RDONLY)
+            except (OSError, ValueError) as error:
+                raise L2SError(f"cannot write to {self.path}: {getattr(error, 'strerror', error)}") from error
+            stack.callback(os.close, folder)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise L2SError(f"{self.path}: another training is running in this folder") from None
+            except OSError:  # a file system without locks
+                pass
             yield
-        finally:
-            os.close(folder)
 
     def add_metrics(self, row: Mapping[str, Any]) -> None:
         """Append the figures of a batch."""

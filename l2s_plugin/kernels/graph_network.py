@@ -18,7 +18,6 @@ from l2s_plugin.kernels.state import HALT
 
 HEADER = 16
 ALIGN = 16
-GATHER_ROWS = 64
 _WIDTH, _LAYERS, _HEADS, _TPM, _CAM, _MEAN, _BATCH, _ACTION, _ACTION_LAYERS, _SCALED, _CAM_COLUMNS = range(11)
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
@@ -63,7 +62,6 @@ def score_pairs(state, u, v, count, parameters, scores):
     features, at = matrix(parameters, at, nodes, 3), after(at, nodes * 3)
     x, at = matrix(parameters, at, nodes, p), after(at, nodes * p)
     work, at = matrix(parameters, at, 8, p), after(at, 8 * p)
-    gathered, at = matrix(parameters, at, GATHER_ROWS, p), after(at, GATHER_ROWS * p)
     graph, at = matrix(parameters, at, 1, q), after(at, q)
     latent, at = matrix(parameters, at, slots, q), after(at, n * q)
     spare, at = matrix(parameters, at, slots, q), after(at, n * q)
@@ -90,7 +88,7 @@ def score_pairs(state, u, v, count, parameters, scores):
                 _rectify(x, work[0:2])
             else:
                 _rectify(x, vectors[1:3])
-            _collect(state, x, part, action_node, action_graph, slots, latent, graph, work, gathered)
+            _collect(state, x, part, action_node, action_graph, slots, latent, graph, work)
             part += 1
     if cam:
         message = matrix(parameters, products, nodes, columns)
@@ -103,7 +101,7 @@ def score_pairs(state, u, v, count, parameters, scores):
             bias, at = matrix(parameters, at, 2, p), after(at, 2 * p)
             product(x if k else features, weight, nothing, message)
             _attend(state, message, bias, x, int(parameters[_HEADS]), work)
-        _collect(state, x, part, action_node, action_graph, slots, latent, graph, work, gathered)
+        _collect(state, x, part, action_node, action_graph, slots, latent, graph, work)
 
     for i in range(slots):
         for j in range(q):
@@ -267,15 +265,12 @@ def _attend_end(state, message, heads, work):
 
 
 @float_kernel
-def _collect(state, x, part, action_node, action_graph, slots, latent, graph, work, gathered):
+def _collect(state, x, part, action_node, action_graph, slots, latent, graph, work):
     """Add what the nodes `x` mean to the action network's first layer: the graph's mean, and the candidates."""
     p = x.shape[1]
     mean_rows(x, work[0], work[1])
     rows = slice(part * p, (part + 1) * p)
     add_product(work[0:1], action_graph[rows], graph)
-    for first in range(0, slots, GATHER_ROWS):
-        last = min(first + GATHER_ROWS, slots)
-        for i in range(first, last):
-            for j in range(p):
-                gathered[i - first, j] = x[state.window[i], j]
-        add_product(gathered[0 : last - first], action_node[rows], latent[first:last])
+    for i in range(slots):
+        node = np.int64(state.window[i])
+        add_product(x[node : node + 1], action_node[rows], latent[i : i + 1])

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.graph_network import ALIGN, GATHER_ROWS, HEADER, score_pairs
+from l2s_plugin.kernels.graph_network import ALIGN, HEADER, score_pairs
 from l2s_plugin.kernels.state import State
 from l2s_plugin.policy.config import PolicyConfig
 
@@ -60,7 +60,7 @@ class CompiledNetwork:
     def _allocate(self, n: int) -> Scores:
         p, q = self.config.width, self.config.action_width
         columns = _cam_columns(self.config) if self.config.has_cam else p
-        sizes = ((n + 2) * 3, (n + 2) * p, 8 * p, GATHER_ROWS * p, q, n * q, n * q, (n + 2) * columns)
+        sizes = ((n + 2) * 3, (n + 2) * p, 8 * p, q, n * q, n * q, (n + 2) * columns)
         work = sum(size + ALIGN for size in sizes)
         array = np.zeros(len(self._weights) + work + ALIGN, np.float32)  # only touched pages take memory
         array = array[-(array.ctypes.data // 4) % ALIGN :]
