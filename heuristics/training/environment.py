@@ -190,18 +190,14 @@ class Environment:
         first = np.cumsum(self._admissible) - self._admissible
         chosen = np.where(actions < 0, DUMMY, np.append(self._rows, DUMMY)[first + np.maximum(actions, 0)])
         improved, decreased = (np.zeros(len(actions), np.int64) for _ in range(2))
-        culprit = kernels.advance_batch(
-            self._states, self._moves, self._records, self._rules, self._counts, chosen, improved, decreased
-        )
-        self._check(culprit)
+        batch = self._states, self._moves, self._records, self._rules
+        self._check(kernels.advance_batch(*batch, self._counts, chosen, improved, decreased))
         self._list()
         return (improved if self.reward == "incumbent" else decreased) * self._per_duration
 
     def _list(self) -> None:
-        culprit = kernels.list_batch(
-            self._states, self._moves, self._records, self._rules, self._list_moves, self._counts, self._admissible
-        )
-        self._check(culprit)
+        batch = self._states, self._moves, self._records, self._rules
+        self._check(kernels.list_batch(*batch, self._list_moves, self._counts, self._admissible))
         self._number()
 
     def _number(self) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
@@ -70,7 +70,7 @@ class CompiledNetwork:
     def scores(self, states: Sequence[State], moves: Sequence[Any]) -> list[Scores]:
         """Scores of the moves, (u, v, ...) arrays of operations, of every state; threads may call this at the same time
         for states of their own."""
-        pairs = ((_operations(u), _operations(v)) for u, v, *_ in moves)
+        pairs = ([np.ascontiguousarray(each, np.uint32) for each in pair[:2]] for pair in moves)
         return [self._scores(state, u, v) for state, (u, v) in zip(states, pairs, strict=True)]
 
     def _scores(self, state: State, u: NDArray[np.uint32], v: NDArray[np.uint32]) -> Scores:
@@ -161,7 +161,3 @@ def _action(config: PolicyConfig, w: Weights) -> list[Floats]:
 def _whole_lines(piece: NDArray[np.float64]) -> Scores:
     flat = piece.ravel().astype(np.float32)
     return np.pad(flat, (0, -len(flat) % ALIGN))
-
-
-def _operations(values: ArrayLike) -> NDArray[np.uint32]:
-    return np.ascontiguousarray(values, np.uint32)
