@@ -1,1 +1,1 @@
-"""Policies over graphs: the paper's network, to read and to train (`network.py`) and compiled (`compiled.py`)."""
+"""Policies over graphs: the paper's network, to read and to train (`network.py`) and compiled (`scorer.py`)."""
