@@ -44,7 +44,9 @@ def l2s_selectors() -> list[SelectorSpec]:
         SelectorSpec("first-improvement", f"{home}:first_improvement", "first move that lowers the makespan, or none"),
         SelectorSpec("random", f"{home}:random", "any move"),
         SelectorSpec("boltzmann", f"{home}:boltzmann", "sample by estimate; boltzmann:T sets the temperature"),
-        SelectorSpec("l2s", "l2s_plugin.policy.selector:create", "as the policy for the host says, or l2s:NAME|FILE"),
+        SelectorSpec(
+            "l2s", "l2s_plugin.policy.selector:L2SSelector", "as the policy for the host says, or l2s:NAME|FILE"
+        ),
         SelectorSpec("l2s-greedy", "l2s_plugin.policy.selector:create_greedy", "the move a policy likes best"),
         SelectorSpec("l2s-fast", "l2s_plugin.policy.selector:create_fast", "learned, almost as quick as a rule"),
     ]

@@ -49,10 +49,6 @@ class _Architecture:
     network: ClassVar[str]
     gone: ClassVar[Mapping[str, Any]] = {}  # keys of older headers, and the value that says nothing
 
-    def shapes(self) -> dict[str, Shape]:
-        """Name and shape of every tensor of such a policy, known without building anything."""
-        raise NotImplementedError
-
     def to_dict(self) -> dict[str, Any]:
         """For a JSON header."""
         return asdict(self)  # type: ignore[call-overload]
@@ -115,7 +111,7 @@ class PolicyConfig(_Architecture):
         return self.width * (self.has_tpm + self.has_cam)
 
     def shapes(self) -> dict[str, Shape]:
-        """As in the `state_dict` of `l2s_plugin.policy.graph.network.PolicyNetwork`."""
+        """Name and shape of every tensor, as in the `state_dict` of `l2s_plugin.policy.graph.network.PolicyNetwork`."""
         shapes: dict[str, Shape] = {}
         width, heads, q = self.width, self.heads, self.action_width
         for layer in range(self.layers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ FAST = "l2s-fast"  # the policy of the selector of that name
 
 
 class L2SSelector:
-    """Selects moves as a policy says.
+    """Selects moves as a policy says: the selector `l2s`, or `l2s:NAME_OR_FILE`.
 
     A policy over graphs is the paper's (section 4.2.2): a move is the pair (u, v), its score h'_u . h'_v. A policy over
     moves looks at a few numbers about each, at the speed of the hand-made rules.
@@ -101,14 +102,7 @@ class L2SSelector:
         return min(int(row), len(scores) - 1)
 
 
-def create(policy: str | None = None) -> L2SSelector:
-    """The selector `l2s`, or `l2s:NAME_OR_FILE`: samples, as in the paper; alone, as `for_host` says."""
-    return L2SSelector(policy)
-
-
-def create_greedy(policy: str | None = None) -> L2SSelector:
-    """The selector `l2s-greedy`, or `l2s-greedy:NAME_OR_FILE`: takes the best."""
-    return L2SSelector(policy, sample=False)
+create_greedy = partial(L2SSelector, sample=False)  # the selector `l2s-greedy`, or `l2s-greedy:NAME_OR_FILE`
 
 
 def create_fast(policy: str | None = None) -> L2SSelector:
