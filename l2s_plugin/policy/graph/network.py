@@ -38,7 +38,6 @@ class PolicyNetwork(nn.Module):
         self.tpm = TopologicalModule(config) if config.has_tpm else None
         self.cam = ContextModule(config) if config.has_cam else None
         self.action = ActionNetwork(config)
-        self.embedding_width = config.embedding_width
 
     @classmethod
     def trained(cls, config: PolicyConfig, weights: Mapping[str, Any], device: str = "cpu") -> PolicyNetwork:
@@ -74,15 +73,12 @@ class PolicyNetwork(nn.Module):
         x = torch.as_tensor(batch.features).to(self._weight)
         job_arcs, machine_arcs = (self._index(arcs) for arcs in arcs_of(batch))
         graph = self._index(batch.graph)
-        nodes, graphs = [], []
+        parts = []
         if self.tpm is not None:
-            mu, mu_graph = self.tpm(x, torch.cat((job_arcs, machine_arcs), dim=1), graph)
-            nodes.append(mu)
-            graphs.append(mu_graph)
+            parts.append(self.tpm(x, torch.cat((job_arcs, machine_arcs), dim=1), graph))
         if self.cam is not None:
-            nu, nu_graph = self.cam(x, job_arcs, machine_arcs, graph)
-            nodes.append(nu)
-            graphs.append(nu_graph)
+            parts.append(self.cam(x, job_arcs, machine_arcs, graph))
+        nodes, graphs = zip(*parts, strict=True)
         return torch.cat(nodes, dim=1), torch.cat(graphs, dim=1)
 
     def _index(self, values: object) -> Tensor:
