@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import traceback
 import uuid
@@ -9,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from heuristics.monitor import interrupt_threads
@@ -36,12 +38,6 @@ class Outcome:
     error: str | None = None
     details: str = ""
     tries: int = 1
-
-
-@dataclass
-class _Attempt:
-    task: Any
-    tries: int = 0
 
 
 def stream(
@@ -74,17 +70,11 @@ def stream(
     if not (executor is None or isinstance(executor, Executor) or callable(executor)):
         hint = "; its get_executor() is one" if hasattr(executor, "get_executor") else ""
         raise L2SError(f"not an executor: {' '.join(repr(executor).split())}{hint}")
-    return _stream(function, tasks, executor, tries, interrupted)
+    return _stream(partial(_Run, function, tasks, executor, tries), interrupted)
 
 
-def _stream(
-    function: Callable[[Any], Any],
-    tasks: Iterable[Any],
-    executor: Executors,
-    tries: int,
-    interrupted: Callable[[], bool],
-) -> Iterator[Outcome]:
-    run = _Run(function, deque(map(_Attempt, tasks)), _Source(executor), tries)
+def _stream(begin: Callable[[], _Run], interrupted: Callable[[], bool]) -> Iterator[Outcome]:
+    run = begin()
     finished = False
     try:
         while run.waiting or run.running:
@@ -95,63 +85,39 @@ def _stream(
         yield from run.rescue()
         raise
     finally:
-        for future in run.running:  # of an executor that stays open
-            future.cancel()
-        run.source.close(finished)
+        run.close(finished)
 
 
-class _Source:
-    """The executor in use: given, or made here and then ours to replace and to close."""
-
-    def __init__(self, given: Executors) -> None:
-        self._make: Callable[[], Executor] | None = None if isinstance(given, Executor) else given or ProcessPool
-        self.executor = given if isinstance(given, Executor) else (given or ProcessPool)()
-
-    @property
-    def capacity(self) -> int | None:
-        """How many tasks run at once, where the executor says so."""
-        return getattr(self.executor, "_max_workers", None)
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Submit to the executor, or to its successor if it turns out to be broken."""
-        try:
-            return self.executor.submit(function, *arguments)
-        except RuntimeError:  # broken or shut down
-            if self._make is None:
-                raise
-            self.executor = self._make()
-            return self.executor.submit(function, *arguments)
-
-    def close(self, finished: bool) -> None:
-        if self._make is None:
-            return
-        if finished:
-            self.executor.shutdown()
-        elif isinstance(self.executor, ProcessPool):
-            self.executor.kill()
-        else:
-            self.executor.shutdown(wait=False)  # all that was submitted is cancelled; loky has no cancel_futures
-
-
-@dataclass
 class _Run:
-    function: Callable[[Any], Any]
-    waiting: deque[_Attempt]
-    source: _Source
-    tries: int
+    """Tasks, waiting and running with the number of times they were begun, and the executor: given, or made here and
+    then ours to replace and to close."""
 
-    def __post_init__(self) -> None:
-        self.running: dict[Future[Any], _Attempt] = {}
+    def __init__(self, function: Callable[[Any], Any], tasks: Iterable[Any], given: Executors, tries: int) -> None:
+        self.waiting = deque((task, 0) for task in tasks)
+        self.running: dict[Future[Any], tuple[Any, int]] = {}
+        self._function, self._tries = function, tries
+        self._make: Callable[[], Executor] | None = None if isinstance(given, Executor) else given or ProcessPool
+        self._executor = given if isinstance(given, Executor) else (given or ProcessPool)()
 
     def submit(self) -> Iterator[Outcome]:
         """Keep all workers busy, without a queue: when a pool breaks, what it had not begun is not lost."""
-        while self.waiting and len(self.running) < (self.source.capacity or len(self.running) + 1):
-            attempt = self.waiting.popleft()
-            attempt.tries += 1
+        while self.waiting and len(self.running) < getattr(self._executor, "_max_workers", math.inf):
+            task, tries = self.waiting.popleft()
             try:
-                self.running[self.source.submit(_guarded, _process(), self.function, attempt.task)] = attempt
+                self.running[self._begin(task)] = task, tries + 1
             except RuntimeError as error:
-                yield Outcome(attempt.task, error=f"the executor takes no more tasks: {error}", tries=attempt.tries)
+                yield Outcome(task, error=f"the executor takes no more tasks: {error}", tries=tries + 1)
+
+    def _begin(self, task: Any) -> Future[Any]:
+        """Submit to the executor, or to its successor if it turns out to be broken."""
+        call: Any = _guarded, (_HERE, os.getpid()), self._function, task
+        try:
+            return self._executor.submit(*call)
+        except RuntimeError:  # broken or shut down
+            if self._make is None:
+                raise
+            self._executor = self._make()
+            return self._executor.submit(*call)
 
     def settle(self, interrupted: Callable[[], bool]) -> Iterator[Outcome]:
         """Wait until something is finished."""
@@ -161,15 +127,15 @@ class _Run:
                 raise KeyboardInterrupt
             done, _ = wait(self.running, _LOOK, FIRST_COMPLETED)
         for future in done:
-            attempt = self.running.pop(future)
-            outcome = _outcome(future, attempt)
-            if outcome is not None:
-                yield outcome
-            elif attempt.tries < self.tries and not _given_up(future):
-                self.waiting.append(attempt)
+            task, tries = self.running.pop(future)
+            loss = _loss(future)
+            if loss is None:
+                yield _outcome(future, task, tries)
+            elif tries < self._tries and type(loss).__name__ != "KilledWorker":  # dask has tried again by itself
+                self.waiting.append((task, tries))
             else:
-                times = f"{attempt.tries} times" if attempt.tries > 1 else "once"
-                yield Outcome(attempt.task, error=f"lost {times}: {_loss(future)}", tries=attempt.tries)
+                times = f"{tries} times" if tries > 1 else "once"
+                yield Outcome(task, error=f"lost {times}: {_text(loss)}", tries=tries)
 
     def rescue(self) -> Iterator[Outcome]:
         """What the running tasks have, if they hear of the interrupt."""
@@ -177,23 +143,29 @@ class _Run:
             future.cancel()
         interrupt_threads()
         _, deaf = wait(self.running, _GRACE)
-        if deaf and isinstance(self.source.executor, ProcessPool):
-            self.source.executor.interrupt()
+        if deaf and isinstance(self._executor, ProcessPool):
+            self._executor.interrupt()
             wait(deaf, _GRACE)
-        for future, attempt in self.running.items():
-            outcome = _outcome(future, attempt) if future.done() else None
-            if outcome is not None:
-                yield outcome
+        for future, (task, tries) in self.running.items():
+            if future.done() and _loss(future) is None:
+                yield _outcome(future, task, tries)
 
-
-def _process() -> tuple[str, int]:
-    """Which process this is, among those of all machines."""
-    return _HERE, os.getpid()
+    def close(self, finished: bool) -> None:
+        for future in self.running:  # of an executor that stays open
+            future.cancel()
+        if self._make is None:
+            return
+        if finished:
+            self._executor.shutdown()
+        elif isinstance(self._executor, ProcessPool):
+            self._executor.kill()
+        else:
+            self._executor.shutdown(wait=False)  # all that was submitted is cancelled; loky has no cancel_futures
 
 
 def _guarded(origin: tuple[str, int], function: Callable[[Any], Any], task: Any) -> tuple[Any, str | None, str]:
     """Value, error and details; an exception of the future itself then always means that the task was lost."""
-    if origin != _process():  # how many threads torch has here is for the user to say
+    if origin != (_HERE, os.getpid()):  # how many threads torch has here is for the user to say
         keep_to_one_thread()
     try:
         with ctrl_c_told_apart():
@@ -204,20 +176,16 @@ def _guarded(origin: tuple[str, int], function: Callable[[Any], Any], task: Any)
         return None, describe(error), "" if isinstance(error, L2SError) else traceback.format_exc()
 
 
-def _outcome(future: Future[Any], attempt: _Attempt) -> Outcome | None:
-    """None when the task was lost."""
-    if future.cancelled() or future.exception() is not None:
-        return None
+def _outcome(future: Future[Any], task: Any, tries: int) -> Outcome:
     value, error, details = future.result()
-    return Outcome(attempt.task, value, error, details, attempt.tries)
+    return Outcome(task, value, error, details, tries)
 
 
-def _given_up(future: Future[Any]) -> bool:
-    """Whether the executor has tried again by itself: dask does, until a task has cost it four workers."""
-    return not future.cancelled() and type(future.exception()).__name__ == "KilledWorker"
+def _loss(future: Future[Any]) -> BaseException | None:
+    """Why a finished task was lost, if it was."""
+    return CancelledError("cancelled") if future.cancelled() else future.exception()
 
 
-def _loss(future: Future[Any]) -> str:
-    error = CancelledError("cancelled") if future.cancelled() else future.exception()
-    text = " ".join(str(error).split()) or type(error).__name__
+def _text(loss: BaseException) -> str:
+    text = " ".join(str(loss).split()) or type(loss).__name__
     return text if len(text) <= 200 else f"{text[:200]} ..."
