@@ -179,12 +179,8 @@ def _together(live: list[_Member], stop: Stop, chunk: int) -> None:
     if not asking:
         return
     with _failing(asking[0]):
-        try:
+        with asking[0].search.blaming("selector", selector):
             scores = list(selector.score_batch([member.search.view for member in asking], moves))
-        except CtrlC:
-            raise
-        except BaseException as error:
-            raise asking[0].search.failure("selector", selector, error) from error
         if len(scores) != len(asking):
             raise PluginError(f"selector gave scores of {len(scores)} states, not of {len(asking)}")
     for member, row in zip(asking, scores, strict=True):

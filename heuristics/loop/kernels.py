@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,8 +53,10 @@ _STEP_BITS = 44
 _STEP_MASK = (1 << _STEP_BITS) - 1
 _MOST_REVERSALS = (1 << (63 - _STEP_BITS)) - 1  # from there on, nobody counts
 
-# why the loop returned
-BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE, HALTED = range(9)
+# why the loop returned, or did not
+BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE, HALTED, WAITED, GO_ON = range(11)
+
+FOREVER = 2**62  # a number of steps that no run comes to
 
 
 @kernel
@@ -85,12 +88,6 @@ def _entry(state, forbidden, u, v, forward):
             reversals = max(reversals, entry >> _STEP_BITS)
             x = state.machine_succ[x]
     return until, reversals
-
-
-@kernel
-def forbidden_until(state, forbidden, u, v, forward):
-    """The first step at which the move is free."""
-    return _entry(state, forbidden, u, v, forward)[0]
 
 
 @kernel
@@ -201,7 +198,7 @@ def first_free(state, moves, count, forbidden):
     chosen = 0
     earliest = np.int64(0)
     for row in range(count):
-        until = forbidden_until(state, forbidden, moves.u[row], moves.v[row], moves.forward[row])
+        until = _entry(state, forbidden, moves.u[row], moves.v[row], moves.forward[row])[0]
         if row == 0 or until < earliest:
             earliest = until
             chosen = row
@@ -303,43 +300,74 @@ def score_moves(score, state, moves, count, parameters, scores):
 
 
 @kernel
+def limit_reached(counters, event_rows, until_step, target, patience):
+    """Why no further step is due, or `GO_ON`."""
+    if counters[BEST] <= target:
+        return TARGET
+    if counters[STEP] >= until_step:
+        return BUDGET
+    if counters[STEP] - counters[BEST_STEP] >= patience:
+        return STALLED
+    return EVENTS_FULL if counters[EVENTS] == event_rows else GO_ON
+
+
+@kernel
+def look_at_moves(progress, counters, wait, count, admissible):
+    """What the answers of `list_and_rate` mean: `GO_ON` to select, a step that passed without a move, or an end."""
+    if progress[HALT] != 0:
+        return HALTED
+    if admissible < 0:
+        counters[CULPRIT] = -1 - admissible
+        return BAD_MOVE
+    if count == 0:
+        return ABSORBED
+    if admissible == 0 and wait:
+        counters[STEP] += 1
+        return WAITED
+    return GO_ON
+
+
+@numba.njit(inline="always")  # a call would cost a tenth of a step
+def _finish_step(state, moves, count, admissible, row, record, rules):
+    """Take the move that was picked, or what there is instead of one; the reason to return, or `GO_ON`."""
+    if state.progress[HALT] != 0:
+        return HALTED
+    if row == -2:
+        return BAD_SCORE
+    if admissible > 0:
+        row = leave_the_old_way(moves, count, row, record, state.rng)
+        if row < 0 and restart(state, record):
+            return GO_ON
+    if row < 0:
+        if rules.wait:
+            return REFUSED
+        row = first_free(state, moves, count, record.forbidden)
+    if not take(state, moves, row, record, rules):
+        record.counters[CULPRIT] = row
+        return BAD_MOVE
+    return GO_ON
+
+
+@kernel
+def finish_step(state, moves, count, admissible, row, record, rules):
+    """The same for callers in Python."""
+    return _finish_step(state, moves, count, admissible, row, record, rules)
+
+
+@kernel
 def search_steps(state, moves, record, rules, neighbourhood, score, parameters, until_step, target, patience):
     """Step until the step counter reaches `until_step`, or a reason to return comes first."""
-    counters = record.counters
-    while counters[STEP] < until_step:
-        if counters[BEST] <= target:
-            return TARGET
-        if counters[STEP] - counters[BEST_STEP] >= patience:
-            return STALLED
-        if counters[EVENTS] == record.events.shape[0]:
-            return EVENTS_FULL
+    while True:
+        reason = limit_reached(record.counters, record.events.shape[0], until_step, target, patience)
+        if reason != GO_ON:
+            return reason
         count, admissible = list_and_rate(neighbourhood, state, moves, record, rules)
-        if state.progress[HALT] != 0:
-            return HALTED
-        if admissible < 0:
-            counters[CULPRIT] = -1 - admissible
-            return BAD_MOVE
-        if count == 0:
-            return ABSORBED
-        if admissible == 0 and rules.wait:
-            counters[STEP] += 1
-            continue
-        row = -1
-        if admissible > 0:
-            score(state, moves, count, parameters, record.scores)
-            if state.progress[HALT] != 0:
-                return HALTED
-            row = pick(moves, count, record.scores, rules.sample, state.rng)
-            if row == -2:
-                return BAD_SCORE
-            row = leave_the_old_way(moves, count, row, record, state.rng)
-            if row < 0 and restart(state, record):
-                continue
-        if row < 0:
-            if rules.wait:
-                return REFUSED
-            row = first_free(state, moves, count, record.forbidden)
-        if not take(state, moves, row, record, rules):
-            counters[CULPRIT] = row
-            return BAD_MOVE
-    return TARGET if counters[BEST] <= target else BUDGET
+        reason = look_at_moves(state.progress, record.counters, rules.wait, count, admissible)
+        if reason == GO_ON:
+            row = -1
+            if admissible > 0:
+                score(state, moves, count, parameters, record.scores)
+                row = pick(moves, count, record.scores, rules.sample, state.rng)
+            reason = _finish_step(state, moves, count, admissible, row, record, rules)
+        if reason != GO_ON and reason != WAITED:
+            return reason

@@ -6,6 +6,8 @@ one around a selector or neighbourhood written in Python. Which one is chosen fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.loop import kernels
-from heuristics.loop.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, STEP, Rules
+from heuristics.loop.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, FOREVER, GO_ON, STEP, WAITED, Rules
 from heuristics.loop.memory import Memory, begin_record, move_capacity, new_record, rules_for
 from l2s_plugin.containment import CtrlC, contained, ctrl_c_told_apart
 from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.kernels.critical_path import find_critical_path
 from l2s_plugin.kernels.moves import Moves, new_moves
-from l2s_plugin.kernels.state import HALT, new_state, set_order
+from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.neighbourhoods import Neighbourhood
 from l2s_plugin.registry import Registry, default_registry
@@ -28,7 +30,6 @@ from l2s_plugin.selectors import CompiledSelector
 from l2s_plugin.specs import NeighbourhoodSpec, SelectorSpec
 
 COMPILED, PYTHON = "compiled", "python"
-_FOREVER = 2**62
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,10 @@ class Search:
         if hasattr(selector, "check_neighbourhood"):  # a learned selector may know some of them only
             selector.check_neighbourhood(part_name(self.neighbourhood))
         compiled = compiled_form(selector)
-        parameters = self._ask_parameters(selector, compiled) if compiled else np.zeros(1, np.float32)
+        parameters = np.zeros(1, np.float32)
+        if compiled:
+            with contained(f"selector {part_name(selector)!r} has no parameters:"):
+                parameters = np.ascontiguousarray(compiled.parameters(self.instance), np.float32).ravel()
         sample, mean_duration = bool(getattr(selector, "sample", False)), float(self.instance.duration.mean())
         rules = rules_for(self._memory, compiled, sample, mean_duration)
         prepared = Selection(selector, gear, compiled.score if compiled else None, parameters, rules)
@@ -99,17 +103,8 @@ class Search:
 
     def switch(self, selection: Selection) -> None:
         """Let another selector choose from now on."""
-        self._selection = selection
+        self.selection = selection
         self.selector, self.gear, self.rules = selection.selector, selection.gear, selection.rules
-
-    def _ask_parameters(self, selector: Any, form: CompiledSelector) -> NDArray[np.float32]:
-        with contained(f"selector {part_name(selector)!r} has no parameters:"):
-            return np.ascontiguousarray(form.parameters(self.instance), np.float32).ravel()
-
-    @property
-    def selection(self) -> Selection:
-        """What chooses now."""
-        return self._selection
 
     @property
     def step(self) -> int:
@@ -150,14 +145,16 @@ class Search:
 
     def run(self, until_step: int, target: int = -1, patience: int | None = None) -> int:
         """Take steps until one of the limits; returns one of the reasons of `heuristics.loop.kernels`."""
-        patience = _FOREVER if patience is None else patience
-        if self.gear == PYTHON:
-            with ctrl_c_told_apart():
-                reason = self._run_in_python(until_step, target, patience)
-        else:
-            reason = self._run_compiled(self._selection, until_step, target, patience)
+        reason = None
+        if self.gear == COMPILED:
+            reason = self._run_compiled(self.selection, until_step, target, patience)
+        with ctrl_c_told_apart():
+            while reason is None:
+                reason = self.list_candidates(until_step, target, patience)
+                if reason is None:
+                    reason = self.advance(self._select() if self.has_admissible else -1)
         self.check_contract(reason)
-        return int(reason)
+        return reason
 
     def check_contract(self, reason: int) -> None:
         """Raise when the reason to stop is that a part broke its contract."""
@@ -172,45 +169,27 @@ class Search:
                 f"selector {part_name(self.selector)!r} gave a score that is not a number at step {self.step}"
             )
 
-    def _run_compiled(self, selection: Selection, until_step: int, target: int = -1, patience: int = _FOREVER) -> int:
+    def _run_compiled(
+        self, selection: Selection, until_step: int, target: int = -1, patience: int | None = None
+    ) -> int:
         reason: int = kernels.search_steps(
-            self.state, self.moves, self.record, selection.rules, self.neighbourhood.kernel,
-            selection.score, selection.parameters, until_step, target, patience,
+            self.state, self.moves, self.record, selection.rules, self.neighbourhood.kernel, selection.score,
+            selection.parameters, until_step, target, FOREVER if patience is None else patience,
         )  # fmt: skip
         return reason
 
-    def _run_in_python(self, until_step: int, target: int, patience: int) -> int:
-        """The loop of `kernels.search_steps`, with the selection in Python."""
-        while True:
-            reason = self.list_candidates(until_step, target, patience)
-            if reason is None:
-                reason = self.advance(self._select() if self.has_admissible else -1)
-            if reason is not None:
-                return reason
-
-    def list_candidates(self, until_step: int, target: int = -1, patience: int = _FOREVER) -> int | None:
+    def list_candidates(self, until_step: int = FOREVER, target: int = -1, patience: int | None = None) -> int | None:
         """First half of a step in Python: list and rate the moves; the reason to stop instead, if there is one."""
-        counters = self.record.counters
+        counters, patience = self.record.counters, FOREVER if patience is None else patience
         while True:
-            if counters[BEST] <= target:
-                return kernels.TARGET
-            if counters[STEP] >= until_step:
-                return kernels.BUDGET
-            if counters[STEP] - counters[BEST_STEP] >= patience:
-                return kernels.STALLED
-            if counters[EVENTS] == len(self.record.events):
-                return kernels.EVENTS_FULL
-            self._count, self._admissible = self._list_and_rate()
-            if self.state.progress[HALT]:
-                return kernels.HALTED
-            if self._admissible < 0:
-                counters[CULPRIT] = -1 - self._admissible
-                return kernels.BAD_MOVE
-            if self._count == 0:
-                return kernels.ABSORBED
-            if self._admissible > 0 or not self.rules.wait:
-                return None
-            counters[STEP] += 1
+            reason = kernels.limit_reached(counters, len(self.record.events), until_step, target, patience)
+            if reason == GO_ON:
+                self._count, self._admissible = self._list_and_rate()
+                reason = kernels.look_at_moves(
+                    self.state.progress, counters, self.rules.wait, self._count, self._admissible
+                )
+            if reason != WAITED:
+                return None if reason == GO_ON else int(reason)
 
     @property
     def has_admissible(self) -> bool:
@@ -219,23 +198,10 @@ class Search:
 
     def advance(self, row: int) -> int | None:
         """Second half of a step: take the move of that row; -1, all refused, leaves the decision to the host."""
-        counters, record = self.record.counters, self.record
-        if self.state.progress[HALT]:
-            return kernels.HALTED
-        if row == -2:
-            return kernels.BAD_SCORE
-        if self.has_admissible:
-            row = int(kernels.leave_the_old_way(self.moves, self._count, row, record, self.state.rng))
-            if row < 0 and kernels.restart(self.state, record):
-                return None
-        if row < 0:
-            if self.rules.wait:
-                return kernels.REFUSED
-            row = int(kernels.first_free(self.state, self.moves, self._count, record.forbidden))
-        if not kernels.take(self.state, self.moves, row, record, self.rules):
-            counters[CULPRIT] = row
-            return kernels.BAD_MOVE
-        return None
+        reason = kernels.finish_step(
+            self.state, self.moves, self._count, self._admissible, row, self.record, self.rules
+        )
+        return None if reason == GO_ON else int(reason)
 
     def _list_and_rate(self) -> tuple[int, int]:
         state, moves, record, rules = self.state, self.moves, self.record, self.rules
@@ -247,12 +213,8 @@ class Search:
     def _list_moves_in_python(self) -> int:
         find_critical_path(self.state)
         self._refresh_view()
-        try:
+        with self.blaming("neighbourhood", self.neighbourhood):
             rows = np.asarray(self.neighbourhood.moves(self.view, self.rng), np.int64).reshape(-1, 3)
-        except CtrlC:
-            raise
-        except BaseException as error:
-            raise self.failure("neighbourhood", self.neighbourhood, error) from error
         count = min(len(rows), len(self.moves.u))
         for target, column in zip(self.moves[:3], rows[:count].T, strict=True):
             target[:count] = np.where(column < 0, self.instance.n_operations, column)
@@ -260,20 +222,15 @@ class Search:
 
     def _select(self) -> int:
         """Ask the selector; row in `self.moves`, -1 for none, -2 for a score that is not a number."""
-        score = self._selection.score
-        if score is not None:
-            count, scores = self._count, self.record.scores
-            kernels.score_moves(score, self.state, self.moves, count, self._selection.parameters, scores)
+        count, scores, selection = self._count, self.record.scores, self.selection
+        if selection.score is not None:
+            kernels.score_moves(selection.score, self.state, self.moves, count, selection.parameters, scores)
             return kernels.pick(self.moves, count, scores, self.rules.sample, self.state.rng)
         moves = self.candidates()
-        try:
+        with self.blaming("selector", self.selector):
             if hasattr(self.selector, "score_moves"):
                 return self.pick(self.selector.score_moves(self.view, moves))
             choice = self.selector.select(self.view, moves, self.rng)
-        except (PluginError, CtrlC):
-            raise
-        except BaseException as error:
-            raise self.failure("selector", self.selector, error) from error
         return self._row_of(choice)
 
     def candidates(self) -> Moves:
@@ -305,9 +262,16 @@ class Search:
             )
         return int(rows[int(choice)])
 
-    def failure(self, kind: str, part: Any, error: BaseException) -> PluginError:
-        """The error that names the part and the step."""
-        return PluginError(f"{kind} {part_name(part)!r} failed at step {self.step}: {type(error).__name__}: {error}")
+    @contextmanager
+    def blaming(self, kind: str, part: Any) -> Iterator[None]:
+        """What a part raises in here becomes an error that names the part and the step."""
+        try:
+            yield
+        except (PluginError, CtrlC):
+            raise
+        except BaseException as error:
+            who = f"{kind} {part_name(part)!r}"
+            raise PluginError(f"{who} failed at step {self.step}: {type(error).__name__}: {error}") from error
 
     def _refresh_view(self) -> None:
         self.view.step = self.step
