@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from heuristics.configuration import LIMITS
 from l2s_plugin.hookspecs import hookimpl
 from l2s_plugin.specs import DispatchingRuleSpec, MethodSpec
 
+_FOLLOW = "heuristics.hosts.trajectories:follow"
 _RULES = "heuristics.hosts.dispatching:"
 
-LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})
 TRAJECTORY = LIMITS | {"selector", "policy", "neighbourhood", "initial", "warm_start", "gear"}
 POPULATION = TRAJECTORY | {"tenure", "workers", "population", "patience", "polisher"}
 
@@ -16,12 +17,10 @@ POPULATION = TRAJECTORY | {"tenure", "workers", "population", "patience", "polis
 def l2s_methods() -> list[MethodSpec]:
     return [
         MethodSpec("memetic", "heuristics.population.memetic:memetic", "tabu search on a population", POPULATION),
-        MethodSpec(
-            "tabu", "heuristics.hosts.trajectories:tabu_method", "one tabu search trajectory", TRAJECTORY | {"tenure"}
-        ),
+        MethodSpec("tabu", _FOLLOW, "one tabu search trajectory", TRAJECTORY | {"tenure"}),
         MethodSpec(
             "local-search",
-            "heuristics.hosts.trajectories:local_search_method",
+            _FOLLOW,
             "one trajectory that may go back where it came from",
             TRAJECTORY | {"forbid_undo", "recent", "annealing"},
         ),

@@ -27,7 +27,7 @@ FIRST_RULE = "fdd/mwkr"
 NO_POLISHER = "none"  # the word for a search in which nothing is polished
 PATIENCE = 12_500  # steps without improvement before a trajectory is given up (Peng, Lü & Cheng 2015)
 RECENT = 100  # schedules to restart from (paper, appendix D)
-LIMITS = ("time_limit", "max_steps", "target", "no_improvement")  # the parts of a stop, as the command line has them
+LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})  # parts of a stop, on the command line
 
 Method = Callable[["Instance", "Configuration", "Monitor"], "Result"]
 
@@ -186,7 +186,7 @@ class Configuration:
 
     def _stop(self, spec: MethodSpec | None) -> Stop:
         options = LIMITS if spec is None or spec.options is None else spec.options
-        if not set(LIMITS) & set(options):
+        if LIMITS.isdisjoint(options):
             return Stop()
         stop = ending(self.stop)
         if "max_steps" not in options and (stop.steps is not None or stop.no_improvement is not None):

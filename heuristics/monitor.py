@@ -11,6 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from heuristics.configuration import Configuration
+from heuristics.loop.kernels import FOREVER
 from heuristics.loop.search import Search, part_name
 from heuristics.result import LITERATURE, ONE_MACHINE, Improvement, Result
 from l2s_plugin import bounds
@@ -24,7 +25,6 @@ from l2s_plugin.stop import Progress
 
 Listener = Callable[[Improvement], None]
 
-_FOREVER = 2**62
 _in_threads: set[Monitor] = set()  # runs in other threads than the main one, which alone hears signals
 
 
@@ -181,7 +181,7 @@ class Monitor:
 
         It took a step for each of the workers at once; uneven `others` took so many.
         """
-        most = _FOREVER if self.stop.steps is None else self.stop.steps
+        most = FOREVER if self.stop.steps is None else self.stop.steps
         for step, makespan in search.take_events():
             with self.contained():
                 self.record(min(step * workers + others, most), makespan)

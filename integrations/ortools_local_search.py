@@ -34,7 +34,6 @@ from l2s_plugin.stop import Condition, Stop
 
 METHOD = "ortools-local-search"
 METAHEURISTICS = ("tabu", "annealing", "guided", "descent")
-_FOREVER = 2**62
 
 Order = NDArray[Any]
 
@@ -102,7 +101,7 @@ class Ranking:
         """(u, v, forward) of every move; those that the selector refuses are left out."""
         search = self.search
         search.start(linear_order)
-        reason = search.list_candidates(_FOREVER)
+        reason = search.list_candidates()
         if reason is not None:
             search.check_contract(reason)
             return []

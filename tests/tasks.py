@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heuristics import Configuration, tabu_search
-from heuristics.hosts.trajectories import tabu_method
+from heuristics.hosts.trajectories import follow
 from heuristics.monitor import Monitor
 from heuristics.result import Result
 from l2s_plugin.errors import L2SError
@@ -20,7 +20,7 @@ PATIENCE = 120_000  # milliseconds that a task waits for another one before the 
 
 def search(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """A short and healthy search."""
-    return tabu_method(instance, way, monitor)
+    return follow(instance, way, monitor)
 
 
 def announced(instance: Instance, way: Configuration, monitor: Monitor) -> Result:

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from heuristics.configuration import Configuration, Options
-from heuristics.hosts.trajectories import first_order, local_defaults, local_memory, tabu_defaults, tabu_memory
+from heuristics.hosts.trajectories import LOCAL_SEARCH, first_order, memory_for, with_parts
 from heuristics.loop import kernels
-from heuristics.loop.memory import Memory
-from heuristics.loop.search import PYTHON, Search, selector_for
+from heuristics.loop.kernels import FOREVER
+from heuristics.loop.search import PYTHON, Search
 from heuristics.monitor import Monitor, Pace, SearchError
-from heuristics.population.memetic import FOREVER
 from heuristics.result import Result
 from l2s_plugin.containment import CtrlC
 from l2s_plugin.errors import L2SError, PluginError, whole_number
@@ -58,9 +57,8 @@ def local_search_batch(
     selector, neighbourhood, options
         See `local_search`.
     """
-    way = local_defaults(Configuration("local-search", selector, neighbourhood, stop=stop, **options))
-    way = replace(way.checked(registry), selector=selector_for("local-search", way.selector, registry))
-    return _follow(instances, way, [local_memory(way, way.selector)] * len(instances), seeds, initials, registry)
+    way = Configuration(LOCAL_SEARCH, selector, neighbourhood, stop=stop, **options)
+    return _follow(instances, way, seeds, initials, registry)
 
 
 def tabu_search_batch(
@@ -75,10 +73,8 @@ def tabu_search_batch(
     **options: Unpack[Options],
 ) -> list[Result]:
     """Run a `tabu_search` on each of the instances, all in step; see `local_search_batch`."""
-    way = tabu_defaults(Configuration("tabu", selector, neighbourhood, stop=stop, **options))
-    way = replace(way.checked(registry), selector=selector_for("tabu", way.selector, registry))
-    memories = [tabu_memory(instance, way.tenure) for instance in instances]
-    return _follow(instances, way, memories, seeds, initials, registry)
+    way = Configuration("tabu", selector, neighbourhood, stop=stop, **options)
+    return _follow(instances, way, seeds, initials, registry)
 
 
 @dataclass
@@ -119,16 +115,16 @@ class _Member:
 def _follow(
     instances: Sequence[Instance],
     way: Configuration,
-    memories: Sequence[Memory],
     seeds: Sequence[int] | None,
     initials: Sequence[Initial] | None,
     registry: Registry | None,
 ) -> list[Result]:
+    way = with_parts(way.checked(registry), registry)
     members = []
     starts = _each("initials", initials, way.initial, instances)
     numbers = _each("seeds", seeds, way.seed, instances)
-    for instance, memory, seed, first in zip(instances, memories, numbers, starts, strict=True):
-        own = replace(way, seed=whole_number("seed", seed), initial=first)
+    for instance, seed, first in zip(instances, numbers, starts, strict=True):
+        own, memory = replace(way, seed=whole_number("seed", seed), initial=first), memory_for(way, instance)
         search = Search(instance, way.neighbourhood, way.selector, memory, own.seed, way.gear, registry)
         search.start(first_order(instance, first, own.seed, registry))
         members.append(_Member(search, Monitor(instance, own, registry=registry)))
@@ -164,13 +160,13 @@ def _follow(
 
 def _together(live: list[_Member], stop: Stop, chunk: int) -> None:
     """One step of every member, with one call of the selector."""
-    limit, patience = _limits(stop)
+    limit = FOREVER if stop.steps is None else stop.steps
     selector = live[0].search.selector
     asking, moves = [], []
     for member in live:
         search = member.search
         with _failing(member):
-            reason = search.list_candidates(limit, member.monitor.target, patience)
+            reason = search.list_candidates(limit, member.monitor.target, stop.no_improvement)
             if reason is None and search.has_admissible:
                 asking.append(member)
                 moves.append(search.candidates())
@@ -190,11 +186,11 @@ def _together(live: list[_Member], stop: Stop, chunk: int) -> None:
 
 def _one_by_one(live: list[_Member], stop: Stop, chunk: int) -> None:
     """Some steps of every member, for selectors that see one state at a time."""
-    limit, patience = _limits(stop)
+    limit = FOREVER if stop.steps is None else stop.steps
     for member in live:
         search = member.search
         with _failing(member):
-            member.note(search.run(min(search.step + chunk, limit), member.monitor.target, patience))
+            member.note(search.run(min(search.step + chunk, limit), member.monitor.target, stop.no_improvement))
 
 
 @contextmanager
@@ -208,12 +204,6 @@ def _failing(member: _Member) -> Iterator[None]:
         member.monitor.fail(error)
         member.monitor.note(member.search)
         member.finish()  # raises it
-
-
-def _limits(stop: Stop) -> tuple[int, int]:
-    limit = FOREVER if stop.steps is None else stop.steps
-    patience = FOREVER if stop.no_improvement is None else stop.no_improvement
-    return limit, patience
 
 
 def _each(what: str, given: Sequence[Any] | None, common: Any, instances: Sequence[Instance]) -> Sequence[Any]:

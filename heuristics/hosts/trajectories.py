@@ -23,6 +23,8 @@ from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Condition, Stop
 
+LOCAL_SEARCH = "local-search"
+
 
 def local_search(
     instance: Instance,
@@ -43,7 +45,7 @@ def local_search(
     Options: `time_limit`, `seed`, `initial`, `policy`, `forbid_undo`, `recent`, `annealing`, `gear`, `known_bounds`:
     see `Configuration`. `listener` is called with an `Improvement` whenever a better schedule is found.
     """
-    way = Configuration("local-search", selector, neighbourhood, stop=stop, **options)
+    way = Configuration(LOCAL_SEARCH, selector, neighbourhood, stop=stop, **options)
     return run(instance, way, listener, registry)
 
 
@@ -68,16 +70,11 @@ def tabu_search(
     return run(instance, Configuration("tabu", selector, neighbourhood, stop=stop, **options), listener, registry)
 
 
-def local_search_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
-    """What `local-search` names."""
-    way = local_defaults(way)
-    selector = selector_for("local-search", way.selector, monitor.registry)
-    return _follow(replace(way, selector=selector), monitor, local_memory(way, selector))
-
-
-def tabu_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
-    """What `tabu` names."""
-    return _follow(tabu_defaults(way), monitor, tabu_memory(instance, way.tenure))
+def with_parts(way: Configuration, registry: Registry | None) -> Configuration:
+    """With what the trajectory's host chooses where the user did not, and the selector in place of its name."""
+    local = way.method == LOCAL_SEARCH
+    way = local_defaults(way) if local else tabu_defaults(way)
+    return replace(way, selector=selector_for(LOCAL_SEARCH if local else "tabu", way.selector, registry))
 
 
 def local_defaults(way: Configuration) -> Configuration:
@@ -90,9 +87,11 @@ def tabu_defaults(way: Configuration) -> Configuration:
     return way.filled(selector="estimate", neighbourhood="n7", initial=FIRST_RULE)
 
 
-def local_memory(way: Configuration, selector: Any) -> Memory:
-    """The memory of a local search with that selector."""
-    forbid_undo = getattr(selector, "forbid_undo", False) if way.forbid_undo is None else way.forbid_undo
+def memory_for(way: Configuration, instance: Instance) -> Memory:
+    """The memory of a local search or a tabu search over one instance."""
+    if way.method != LOCAL_SEARCH:
+        return tabu_memory(instance, way.tenure)
+    forbid_undo = getattr(way.selector, "forbid_undo", False) if way.forbid_undo is None else way.forbid_undo
     return Memory(tenure=(1, 1) if forbid_undo else (0, 0), recent=way.recent, annealing=way.annealing)
 
 
@@ -125,11 +124,9 @@ def first_schedule(
     return initial
 
 
-def first_order(
-    instance: Instance, initial: str | Schedule | Result, seed: int, registry: Registry | None = None
-) -> NDArray[np.uint32]:
+def first_order(*given: Any) -> NDArray[np.uint32]:
     """The same as a linear order."""
-    return first_schedule(instance, initial, seed, registry).linear_order.astype(np.uint32)
+    return first_schedule(*given).linear_order.astype(np.uint32)
 
 
 @cache
@@ -140,10 +137,11 @@ def compile_kernels() -> None:
     lower_bound(tiny)
 
 
-def _follow(way: Configuration, monitor: Monitor, memory: Memory) -> Result:
-    """One trajectory from a first schedule until the stop."""
-    instance, stop = monitor.instance, monitor.stop
+def follow(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
+    """What `local-search` and `tabu` name: one trajectory from a first schedule until the stop."""
     compile_kernels()
+    stop, way = monitor.stop, with_parts(way, monitor.registry)
+    memory = memory_for(way, instance)
     search = Search(instance, way.neighbourhood, way.selector, memory, way.seed, way.gear, monitor.registry)
     with monitor:
         search.start(first_order(instance, way.initial, way.seed, monitor.registry))

@@ -56,7 +56,7 @@ _MOST_REVERSALS = (1 << (63 - _STEP_BITS)) - 1  # from there on, nobody counts
 # why the loop returned, or did not
 BUDGET, TARGET, STALLED, ABSORBED, REFUSED, EVENTS_FULL, BAD_MOVE, BAD_SCORE, HALTED, WAITED, GO_ON = range(11)
 
-FOREVER = 2**62  # a number of steps that no run comes to
+FOREVER = 2**62  # a number of steps, or a makespan, that no run comes to
 
 
 @kernel

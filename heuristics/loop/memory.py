@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from heuristics.loop import kernels
-from heuristics.loop.kernels import BEST, EVENTS, RESTARTED, STORED, Record, Rules
+from heuristics.loop.kernels import BEST, EVENTS, FOREVER, RESTARTED, STORED, Record, Rules
 from l2s_plugin.kernels.moves import NO_LIMIT
 from l2s_plugin.kernels.state import LONG_AGO, State
 from l2s_plugin.selectors import CompiledSelector
 
 _EVENT_ROWS = 1024
-_NONE_YET = 2**62
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def begin_record(state: State, record: Record, rules: Rules) -> None:
     record.forbidden.fill(0)
     state.moved.fill(LONG_AGO)
     record.temperature[0] = rules.temperature
-    record.counters[BEST] = _NONE_YET
+    record.counters[BEST] = FOREVER
     record.counters[[STORED, EVENTS, RESTARTED]] = 0
     kernels.note_incumbent(state, record)
     kernels.store_recent(state, record)

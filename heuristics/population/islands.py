@@ -32,7 +32,7 @@ class Member:
         return cls(schedule.makespan, schedule.linear_order.astype(np.uint32))
 
 
-_NONE = Member(2**62, np.zeros(0, np.uint32))
+_NONE = Member(kernels.FOREVER, np.zeros(0, np.uint32))
 
 
 def random_order(instance: Instance, rng: np.random.Generator) -> Order:

@@ -9,6 +9,7 @@ import numpy as np
 
 from heuristics.configuration import Configuration, Options, run
 from heuristics.hosts.trajectories import compile_kernels, first_order, tabu_defaults, tabu_memory
+from heuristics.loop.kernels import FOREVER
 from heuristics.loop.search import PYTHON, Search
 from heuristics.monitor import Listener, Monitor
 from heuristics.population.islands import Island, exchange_bests
@@ -16,8 +17,6 @@ from heuristics.result import Result
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.stop import Condition, Stop
-
-FOREVER = 2**62
 
 
 def solve(

@@ -18,7 +18,7 @@ from heuristics.hosts.trajectories import first_schedule, tabu_defaults, tabu_me
 from heuristics.loop.search import Search
 from heuristics.monitor import Listener, Monitor, SearchError
 from heuristics.population.islands import Island, Member, Order, random_order, recombine, ring
-from heuristics.population.memetic import FOREVER, shares_of
+from heuristics.population.memetic import shares_of
 from heuristics.result import Result
 from heuristics.workers.portfolio import with_selectors
 from heuristics.workers.processes import ProcessPool
@@ -198,7 +198,7 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
     failure, stop = "", way.limits
     with Monitor(instance, way, registry=Registry()) as monitor:  # observers hear of it from the coordinator
         island.begin(first, monitor)
-        island.evolve(monitor, FOREVER if stop.steps is None else stop.steps, 1)
+        island.evolve(monitor, shares_of(stop.steps, 1)[0], 1)
         best = Member.of(Schedule.from_linear_order(instance, island.best.order))
         island.harvest()
         island.rest()
