@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from dataclasses import dataclass, field, fields
@@ -26,6 +24,12 @@ JSON_FORMAT = "l2s-result"
 ONE_MACHINE = "one-machine"  # computed: `l2s_plugin.bounds.lower_bound`
 CP_SAT = "CP-SAT"  # proven by CP-SAT in this run
 LITERATURE = "literature"  # looked up: `l2s_plugin.bounds.known_bound`
+
+_SHOWN = (
+    "instance", "makespan", "lower_bound", "bound_source", "upper_bound", "claimed_upper_bound", "status", "gap",
+    "steps", "seconds", "steps_per_second", "time_to_best", "method", "selector", "neighbourhood", "polisher",
+    "initial", "gear", "seed", "workers", "stopped_by",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,30 +114,14 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that `--json` prints."""
-        return {
-            "instance": self.instance.name,
-            "makespan": self.makespan,
-            "lower_bound": self.lower_bound,
-            "bound_source": self.bound_source,
-            "upper_bound": best_known(self.instance),
-            "claimed_upper_bound": self.claimed_upper_bound,
-            "status": self.status,
-            "gap": round(self.gap, 6),
-            "steps": self.steps,
-            "seconds": round(self.seconds, 6),
-            "steps_per_second": round(self.steps_per_second, 1),
-            "time_to_best": round(self.time_to_best, 6),
-            "method": self.method,
-            "selector": self.selector,
-            "neighbourhood": self.neighbourhood,
-            "polisher": self.polisher,
-            "initial": self.initial,
-            "gear": self.gear,
-            "seed": self.seed,
-            "workers": self.workers,
-            "stopped_by": self.stopped_by,
-            "history": [[round(seconds, 6), step, makespan] for seconds, step, makespan in self.history],
-        }
+        known = {"instance": self.instance.name, "upper_bound": best_known(self.instance)}
+        digits = {"gap": 6, "seconds": 6, "steps_per_second": 1, "time_to_best": 6}
+        values: dict[str, Any] = {name: known[name] if name in known else getattr(self, name) for name in _SHOWN}
+        values |= {name: round(values[name], count) for name, count in digits.items()}
+        return values | {"history": [list(row) for row in self._rows()]}
+
+    def _rows(self) -> list[tuple[float, int, int]]:
+        return [(round(seconds, 6), step, makespan) for seconds, step, makespan in self.history]
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict())
@@ -164,11 +152,7 @@ class Result:
 
     def history_csv(self) -> str:
         """The improvements as CSV: seconds, step, makespan."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("seconds", "step", "makespan"))
-        writer.writerows((round(seconds, 6), step, makespan) for seconds, step, makespan in self.history)
-        return text.getvalue()
+        return "seconds,step,makespan\n" + "".join(f"{row[0]},{row[1]},{row[2]}\n" for row in self._rows())
 
     def save_history(self, path: str | Path) -> None:
         """Write `history_csv` to a file."""
@@ -188,8 +172,7 @@ class Result:
         polisher = f"polisher {self.polisher}" if self.polisher else None
         start = f"from {self.initial}" if self.initial else None
         parts = (self.method, self.neighbourhood, self.selector, polisher, start, self.gear)
-        how = [part for part in parts if part]
-        lines.append(f"{', '.join(how)}; seed {self.seed}")
+        lines.append(f"{', '.join(filter(None, parts))}; seed {self.seed}")
         if self.stopped_by:
             took = f"{self.seconds:.2f} s"
             if self.steps:  # CP-SAT takes none

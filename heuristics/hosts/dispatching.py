@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from l2s_plugin.kernels.dispatch import Shop
 
 Priority = NDArray[np.float64]
+Order = NDArray[np.uint32]
 
 
 def dispatch(instance: Instance, rule: Any = FIRST_RULE, seed: int = 0, registry: Registry | None = None) -> Schedule:
@@ -70,8 +71,8 @@ def dispatch(instance: Instance, rule: Any = FIRST_RULE, seed: int = 0, registry
         schedule = build(instance, seed)
     if not isinstance(schedule, Schedule):
         raise PluginError(f"{who} must return a Schedule, got {type(schedule).__name__}")
-    if any(type(build).__call__ is trusted.__call__ for trusted in _TRUSTED):
-        return schedule
+    if type(build).__call__ is _PriorityRule.__call__:
+        return schedule  # computed here: checking it again would take longer than building it
     try:
         verify(instance, schedule)
     except ScheduleError as error:
@@ -112,26 +113,52 @@ def operations_remaining(instance: Instance) -> NDArray[np.int64]:
     return instance.job_offset[1:].astype(np.int64)[instance.job] - np.arange(instance.n_operations)
 
 
-class NonDelayRule:
+class _PriorityRule:
+    """A schedule from `priority`, the smallest first."""
+
+    def priority(self, instance: Instance) -> Any:
+        """One number per operation; the smaller, the more urgent."""
+        raise NotImplementedError
+
+    def __call__(self, instance: Instance, seed: int) -> Schedule:
+        priority = np.array(self.priority(instance), np.float64)
+        if priority.shape != (instance.n_operations,):
+            raise PluginError(f"priorities of shape {priority.shape}, expected ({instance.n_operations},)")
+        if np.isnan(priority).any():
+            raise PluginError(f"the priority of {instance.describe(np.flatnonzero(np.isnan(priority))[0])} is nan")
+        order = np.empty(instance.n_operations, np.uint32)
+        self._place(instance, priority, _ties(instance, seed), order)
+        return Schedule.from_order(instance, order)
+
+    def _place(self, instance: Instance, priority: Priority, ties: NDArray[np.uint64], order: Order) -> None:
+        raise NotImplementedError
+
+
+class NonDelayRule(_PriorityRule):
     """Build a schedule without delay from `priority`, the smallest first."""
 
-    def priority(self, instance: Instance) -> Any:
-        """One number per operation; the smaller, the more urgent."""
-        raise NotImplementedError
+    _first_come = False  # whether what has waited longest comes before all priorities
 
-    def __call__(self, instance: Instance, seed: int) -> Schedule:
-        return _without_delay(instance, _as_priority(instance, self.priority(instance)), False, seed)
+    def _place(self, instance: Instance, priority: Priority, ties: NDArray[np.uint64], order: Order) -> None:
+        from l2s_plugin.kernels.dispatch import dispatch_without_delay
+
+        n, machines = instance.n_operations, instance.n_machines
+        end, size, started = np.empty(n, np.int32), np.empty(machines, np.int32), np.empty(machines, np.int32)
+        busy, touched = np.empty(machines, np.bool_), np.empty(2 * machines, np.uint32)
+        queue, running = np.empty(n, np.uint32), np.empty(machines, np.uint32)
+        work = end, size, started, busy, touched, queue, running
+        dispatch_without_delay(_shop(instance), priority, self._first_come, ties, order, *work)
 
 
-class InsertionRule:
+class InsertionRule(_PriorityRule):
     """Build a schedule by insertion into gaps, in the order of `priority`, the smallest first."""
 
-    def priority(self, instance: Instance) -> Any:
-        """One number per operation; the smaller, the more urgent."""
-        raise NotImplementedError
+    def _place(self, instance: Instance, priority: Priority, ties: NDArray[np.uint64], order: Order) -> None:
+        from l2s_plugin.kernels.dispatch import dispatch_by_insertion
 
-    def __call__(self, instance: Instance, seed: int) -> Schedule:
-        return _by_insertion(instance, _as_priority(instance, self.priority(instance)), seed)
+        start, ready = np.empty((2, instance.n_operations), np.int32)
+        size, heap = np.empty(instance.n_machines, np.int32), np.empty(instance.n_jobs, np.uint32)
+        dispatch_by_insertion(_shop(instance), priority, ties, order, start, ready, size, heap)
 
 
 class FlowDueDatePerWorkRemaining(InsertionRule):
@@ -173,25 +200,10 @@ class Random(NonDelayRule):
         return np.zeros(instance.n_operations)
 
 
-class FirstInFirstOut:
+class FirstInFirstOut(Random):
     """The operation that has waited longest; its priority is known only when it arrives."""
 
-    def __call__(self, instance: Instance, seed: int) -> Schedule:
-        return _without_delay(instance, np.zeros(instance.n_operations), True, seed)
-
-
-# what these return was computed here: checking it again would take longer than building it
-_TRUSTED: tuple[type, ...] = (NonDelayRule, InsertionRule, FirstInFirstOut)
-
-
-def _as_priority(instance: Instance, values: Any) -> Priority:
-    """A fresh float64 array, of which there is one per operation and no nan."""
-    priority = np.array(values, np.float64)
-    if priority.shape != (instance.n_operations,):
-        raise PluginError(f"priorities of shape {priority.shape}, expected ({instance.n_operations},)")
-    if np.isnan(priority).any():
-        raise PluginError(f"the priority of {instance.describe(np.flatnonzero(np.isnan(priority))[0])} is nan")
-    return priority
+    _first_come = True
 
 
 def _ties(instance: Instance, seed: int) -> NDArray[np.uint64]:
@@ -200,46 +212,6 @@ def _ties(instance: Instance, seed: int) -> NDArray[np.uint64]:
     tie = np.empty(instance.n_operations, np.uint64)
     draw_ties(np.array([seed % 2**64], np.uint64), tie)
     return tie
-
-
-def _by_insertion(instance: Instance, priority: Priority, seed: int) -> Schedule:
-    from l2s_plugin.kernels.dispatch import dispatch_by_insertion
-
-    n = instance.n_operations
-    order = np.empty(n, np.uint32)
-    dispatch_by_insertion(
-        _shop(instance),
-        priority,
-        _ties(instance, seed),
-        order,
-        np.empty(n, np.int32),  # start
-        np.empty(n, np.int32),  # ready
-        np.empty(instance.n_machines, np.int32),  # size
-        np.empty(instance.n_jobs, np.uint32),  # heap
-    )
-    return Schedule.from_order(instance, order)
-
-
-def _without_delay(instance: Instance, priority: Priority, first_come: bool, seed: int) -> Schedule:
-    from l2s_plugin.kernels.dispatch import dispatch_without_delay
-
-    n, n_machines = instance.n_operations, instance.n_machines
-    order = np.empty(n, np.uint32)
-    dispatch_without_delay(
-        _shop(instance),
-        priority,
-        first_come,
-        _ties(instance, seed),
-        order,
-        np.empty(n, np.int32),  # end
-        np.empty(n_machines, np.int32),  # size
-        np.empty(n_machines, np.int32),  # started
-        np.empty(n_machines, np.bool_),  # busy
-        np.empty(2 * n_machines, np.uint32),  # touched
-        np.empty(n, np.uint32),  # queue
-        np.empty(n_machines, np.uint32),  # running
-    )
-    return Schedule.from_order(instance, order)
 
 
 def _shop(instance: Instance) -> Shop:
