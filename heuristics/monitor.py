@@ -44,16 +44,8 @@ class Monitor:
     """One run of one method. Use it as a context manager: the clock starts, and Ctrl-C and SIGTERM end the run with its
     incumbent. `finish` then makes the result.
 
-    Attributes
-    ----------
-    way
-        How the run was asked to search.
-    registry
-        Where names are looked up.
-    history
-        (seconds, steps, makespan) of every incumbent.
-    stopped_by
-        Why the run is over; empty while it is not.
+    `way` is how the run was asked to search, `registry` where names are looked up, `history` the (seconds, steps,
+    makespan) of every incumbent; `stopped_by` says why the run is over, and is empty while it is not.
     """
 
     def __init__(
@@ -243,25 +235,15 @@ class Monitor:
         workers: int = 1,
         search: Search | None = None,
         method: str = "",
-        seconds: float | None = None,
         **parts: Any,
     ) -> Result:
         """The verified result, of which the observers are told; raises `SearchError` after a failure.
 
-        Parameters
-        ----------
-        best
-            The incumbent, a schedule or a linear order.
-        steps, workers
-            What was taken, and by how many.
-        search
-            Whose selector, neighbourhood and gear the result names.
-        method, seconds
-            Where they are not those of the configuration and the clock.
-        parts
-            Further fields of the result that name what the run was made of, given as names or as the objects.
+        `best` is the incumbent, a schedule or a linear order, and `method` a name other than that of the configuration.
+        The result names the selector, neighbourhood and gear of `search`, and further `parts`, given as names or as
+        the objects.
         """
-        seconds = self.seconds if seconds is None else seconds
+        seconds = self.seconds
         schedule = best if isinstance(best, Schedule) else Schedule.from_linear_order(self.instance, best)
         schedule.verify()
         if search is not None:

@@ -50,18 +50,12 @@ def dispatch(instance: Instance, rule: Any = FIRST_RULE, seed: int = 0, registry
     Parameters
     ----------
     rule
-        The name of a rule (`l2s plugins` lists them), or a rule itself.
+        The name of a rule (`l2s plugins` lists them), or a rule itself; a `PluginError` names one that fails or returns
+        anything but a correct schedule of `instance`.
     seed
         Settles equal priorities; the same seed gives the same schedule.
     registry
         Where to look names up; the installed plugins unless given.
-
-    Raises
-    ------
-    UnknownNameError
-        When no plugin offers the name.
-    PluginError
-        When the rule fails or returns anything but a correct schedule of `instance`.
     """
     check_instance(instance)
     registry = registry or default_registry()
@@ -85,7 +79,7 @@ def dispatch_method(instance: Instance, way: Configuration, monitor: Monitor) ->
     with monitor:
         schedule = dispatch(instance, way.initial or FIRST_RULE, way.seed, monitor.registry)
         monitor.record(0, schedule.makespan)
-        return monitor.finish(schedule, seconds=monitor.history[0][0], initial=way.initial or FIRST_RULE)
+        return monitor.finish(schedule, initial=way.initial or FIRST_RULE)
 
 
 def _describe(rule: Any, registry: Registry) -> str:

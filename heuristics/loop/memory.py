@@ -17,31 +17,14 @@ _EVENT_ROWS = 1024
 
 @dataclass(frozen=True)
 class Memory:
-    """What a host forbids and remembers.
+    """What a host forbids and remembers; see `Rules`."""
 
-    Parameters
-    ----------
-    host
-        Whose memory it is: a learned selector may know a policy that was trained there.
-    tenure
-        Steps (low, high) that a reversed arc stays forbidden: (0, 0) forbids nothing, (1, 1) the immediate undo.
-    aspiration
-        Allow a forbidden move that promises a new incumbent.
-    wait
-        When every move is forbidden, let a step pass without one, like the dummy action of the paper; otherwise take
-        the move that is free first.
-    recent
-        How many of the latest schedules to keep for restarts when a selector refuses all moves.
-    annealing
-        (temperature, cooling per step), or None to accept every selected move.
-    """
-
-    host: str = "local-search"
-    tenure: tuple[int, int] = (0, 0)
+    host: str = "local-search"  # a learned selector may know a policy that was trained there
+    tenure: tuple[int, int] = (0, 0)  # (low, high): (0, 0) forbids nothing, (1, 1) the immediate undo
     aspiration: bool = False
-    wait: bool = True
-    recent: int = 0
-    annealing: tuple[float, float] | None = None
+    wait: bool = True  # like the dummy action of the paper
+    recent: int = 0  # how many schedules to keep for restarts when a selector refuses all moves
+    annealing: tuple[float, float] | None = None  # (temperature, cooling per step)
 
 
 def rules_for(

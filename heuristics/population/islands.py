@@ -90,7 +90,7 @@ class Island:
         self.best = min(members, key=lambda member: member.makespan, default=_NONE)
         self._way = way
         self._rng = rng
-        self._unborn = max(way.population - 1 - len(members), 0)
+        self._unborn = max(way.population - len(members), 0)
         self._usual = search.selection
         self._prepared: Selection | None = None
         self._polishing = False
@@ -100,8 +100,12 @@ class Island:
         for member in members:
             self.insert(member)
 
-    def begin(self, order: Order, monitor: Monitor) -> None:
-        """Start the first trajectory; the clock runs."""
+    def begin(self, monitor: Monitor, order: Order | None = None) -> None:
+        """Start the first trajectory, there or as all others; the clock runs."""
+        if order is None:
+            order = self._next_start()
+        else:
+            self._unborn -= 1
         self.search.start(order)
         monitor.watch(self.search)
         self._note(monitor)
@@ -153,14 +157,20 @@ class Island:
         if self._unborn == 0 and self._has_converged():
             self.members = [min(self.members, key=lambda member: member.makespan)]
             self._unborn = self._way.population - 1
-        complete = self._unborn == 0 and len(self.members) >= 2
-        self._polishing = complete and self._way.polisher is not None and self._trajectories % POLISH_EVERY == 0
+        self._polishing = self._complete and self._way.polisher is not None and self._trajectories % POLISH_EVERY == 0
         self.search.switch(self.prepare_polisher() if self._polishing else self._usual)
-        if not complete:
-            self._unborn = max(self._unborn - 1, 0)
-            self.search.start(random_order(self.search.instance, self._rng))
-        else:
-            self.search.start(recombine(*self._parents(), self._rng))
+        self.search.start(self._next_start())
+
+    def _next_start(self) -> Order:
+        """Where a trajectory begins: anywhere until the population is complete, then between two of its members."""
+        if self._complete:
+            return recombine(*self._parents(), self._rng)
+        self._unborn = max(self._unborn - 1, 0)
+        return random_order(self.search.instance, self._rng)
+
+    @property
+    def _complete(self) -> bool:
+        return self._unborn == 0 and len(self.members) >= 2
 
     def harvest(self) -> None:
         """Put what the trajectory has found into the population, unless it polishes."""

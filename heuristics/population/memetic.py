@@ -85,7 +85,7 @@ def settle(way: Configuration, monitor: Monitor) -> list[Island]:
 def begin(islands: list[Island], way: Configuration, monitor: Monitor) -> None:
     """Let the islands begin; where there is no time for all of them, the first ones stay alone."""
     for k, island in enumerate(islands):
-        island.begin(first_order(monitor.instance, way.initial, way.seed + k, monitor.registry), monitor)
+        island.begin(monitor, first_order(monitor.instance, way.initial, way.seed + k, monitor.registry))
         if monitor.out_of_time():
             del islands[k + 1 :]
 

@@ -17,7 +17,7 @@ from heuristics.configuration import Configuration, Options, run
 from heuristics.hosts.trajectories import first_schedule, tabu_defaults, tabu_memory
 from heuristics.loop.search import Search
 from heuristics.monitor import Listener, Monitor, SearchError
-from heuristics.population.islands import Island, Member, Order, random_order, recombine, ring
+from heuristics.population.islands import Island, Member, ring
 from heuristics.population.memetic import shares_of
 from heuristics.result import Result
 from heuristics.workers.portfolio import with_selectors
@@ -191,13 +191,12 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
     sequence = np.random.SeedSequence((way.seed, task.worker, task.number))
     search = Search(instance, way.neighbourhood, way.selector, tabu_memory(instance, way.tenure), sequence, way.gear)
     rng = np.random.default_rng(sequence.spawn(1)[0])
-    first = _first(task, rng)
     island = Island(search, way, rng, task.members)
     if way.polisher is not None:
         island.prepare_polisher()
     failure, stop = "", way.limits
     with Monitor(instance, way, registry=Registry()) as monitor:  # observers hear of it from the coordinator
-        island.begin(first, monitor)
+        island.begin(monitor, task.members[0].order if len(task.members) == 1 else None)
         island.evolve(monitor, shares_of(stop.steps, 1)[0], 1)
         best = Member.of(Schedule.from_linear_order(instance, island.best.order))
         island.harvest()
@@ -208,17 +207,6 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
             result, failure = error.result, str(error)
     parts = {"selector": result.selector, "neighbourhood": result.neighbourhood, "gear": result.gear}
     return tuple(island.members), best, search.step, parts, failure
-
-
-def _first(task: Round, rng: np.random.Generator) -> Order:
-    """Where the first trajectory of a round begins, in the way in which `Island` begins its others."""
-    members = task.members
-    if len(members) < 2:
-        return members[0].order
-    if len(members) < task.way.population:
-        return random_order(task.instance, rng)
-    a, b = rng.choice(len(members), 2, replace=False)
-    return recombine(members[a].order, members[b].order, rng)
 
 
 def _makespan(member: Member) -> int:

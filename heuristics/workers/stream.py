@@ -52,19 +52,9 @@ def stream(
 
     A task that raises has failed. A task that is lost - its worker died, the cluster cancelled it - is given to the
     executor again, `tries` times in all. After Ctrl-C, the outcomes that can still be had follow, and then
-    `KeyboardInterrupt`.
+    `KeyboardInterrupt`; `interrupted`, asked ten times a second, has the same effect when it says so.
 
-    Parameters
-    ----------
-    function, tasks
-        Both go to other processes: a function of a module, and data that can be pickled.
-    executor
-        An executor, which stays open; or a function that makes one, called again when it breaks; or None for a
-        `ProcessPool`.
-    tries
-        How often a task is begun at most.
-    interrupted
-        Asked ten times a second; True has the same effect as Ctrl-C.
+    Function and tasks go to other processes; for `executor` and `tries` see `portfolio`.
     """
     whole_number("tries", tries, 1)
     if not (executor is None or isinstance(executor, Executor) or callable(executor)):

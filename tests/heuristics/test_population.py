@@ -106,7 +106,7 @@ def polished(polisher, steps=4000):
     insert, entered = island.insert, []
     island.insert = lambda member: (entered.append((search.selector.name, member)), insert(member))  # type: ignore[method-assign]
     with Monitor(instance, way) as monitor:
-        island.begin(first, monitor)
+        island.begin(monitor, first)
         island.evolve(monitor, steps, 1)
     return island, search, entered
 
