@@ -7,8 +7,7 @@ Selectors that have a compiled form take turns in it instead, some steps each: o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -19,7 +18,6 @@ from heuristics.loop.kernels import FOREVER
 from heuristics.loop.search import PYTHON, Search
 from heuristics.monitor import Monitor, Pace, SearchError
 from heuristics.result import Result
-from l2s_plugin.containment import CtrlC
 from l2s_plugin.errors import L2SError, PluginError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
@@ -93,23 +91,17 @@ class _Member:
                 self.monitor.stopped_by = "no moves"
 
     def look(self) -> None:
-        """Report new incumbents, and end the search when it is over."""
-        self.monitor.note(self.search)
-        with self.monitor.contained():
-            self.monitor.should_stop(self.search.step)
-        if self.monitor.stopped_by:
-            self.result = self.finish()
-
-    def result_now(self, error: SearchError) -> Result:
-        """The result of a member of a batch that ended with that error."""
-        if self.monitor.stopped_by == "error":
-            return error.result
-        self.monitor.stopped_by = self.monitor.stopped_by or "error"
-        return self.result or self.finish()
-
-    def finish(self) -> Result:
-        search = self.search
-        return self.monitor.finish(search.best_order, search.step, search=search)
+        """Report new incumbents, and end the search when it is over; raises `SearchError` if a part has failed."""
+        search, monitor = self.search, self.monitor
+        monitor.note(search)
+        with monitor.contained():
+            monitor.should_stop(search.step)
+        if monitor.stopped_by:
+            try:
+                self.result = monitor.finish(search.best_order, search.step, search=search)
+            except SearchError as error:
+                self.result = error.result
+                raise
 
 
 def _follow(
@@ -139,23 +131,24 @@ def _follow(
     with members[0].monitor as lead:  # hears Ctrl-C for all
         for member in members:
             lead.watch(member.search)
-        pace = Pace()
-        live = members
-        while True:
-            interrupted = lead.stopped_by == "interrupt"
+        pace, live = Pace(), members
+        failure: SearchError | None = None
+        while live:
+            over = "error" if failure else "interrupt" if lead.stopped_by == "interrupt" else ""
             for member in live:
-                if interrupted:
-                    member.monitor.stopped_by = "interrupt"
-                member.look()
+                member.monitor.stopped_by = member.monitor.stopped_by or over
+                try:
+                    member.look()
+                except SearchError as error:
+                    failure = failure or error
             live = [member for member in live if member.result is None]
-            if not live:
-                break
-            try:
+            if live and not failure:
                 take_turns(live, stop, pace.next())
-            except SearchError as error:
-                error.results = [member.result_now(error) for member in members]
-                raise
-    return [member.result for member in members if member.result is not None]
+    results = [member.result for member in members if member.result is not None]
+    if failure:
+        failure.results = results
+        raise failure
+    return results
 
 
 def _together(live: list[_Member], stop: Stop, chunk: int) -> None:
@@ -165,7 +158,7 @@ def _together(live: list[_Member], stop: Stop, chunk: int) -> None:
     asking, moves = [], []
     for member in live:
         search = member.search
-        with _failing(member):
+        with member.monitor.contained():
             reason = search.list_candidates(limit, member.monitor.target, stop.no_improvement)
             if reason is None and search.has_admissible:
                 asking.append(member)
@@ -174,14 +167,14 @@ def _together(live: list[_Member], stop: Stop, chunk: int) -> None:
                 member.note(search.advance(-1) if reason is None else reason)
     if not asking:
         return
-    with _failing(asking[0]):
+    with asking[0].monitor.contained():
         with asking[0].search.blaming("selector", selector):
             scores = list(selector.score_batch([member.search.view for member in asking], moves))
         if len(scores) != len(asking):
             raise PluginError(f"selector gave scores of {len(scores)} states, not of {len(asking)}")
-    for member, row in zip(asking, scores, strict=True):
-        with _failing(member):
-            member.note(member.search.advance(member.search.pick(row)))
+        for member, row in zip(asking, scores, strict=True):
+            with member.monitor.contained():
+                member.note(member.search.advance(member.search.pick(row)))
 
 
 def _one_by_one(live: list[_Member], stop: Stop, chunk: int) -> None:
@@ -189,21 +182,8 @@ def _one_by_one(live: list[_Member], stop: Stop, chunk: int) -> None:
     limit = FOREVER if stop.steps is None else stop.steps
     for member in live:
         search = member.search
-        with _failing(member):
+        with member.monitor.contained():
             member.note(search.run(min(search.step + chunk, limit), member.monitor.target, stop.no_improvement))
-
-
-@contextmanager
-def _failing(member: _Member) -> Iterator[None]:
-    """Turn the failure of a part into a `SearchError` that brings the member's best schedule along."""
-    try:
-        yield
-    except CtrlC:
-        raise
-    except BaseException as error:
-        member.monitor.fail(error)
-        member.monitor.note(member.search)
-        member.finish()  # raises it
 
 
 def _each(what: str, given: Sequence[Any] | None, common: Any, instances: Sequence[Instance]) -> Sequence[Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
+from math import inf
 from typing import Any, Unpack
 
 import numpy as np
@@ -64,32 +64,24 @@ def cooperation(instance: Instance, way: Configuration, monitor: Monitor, execut
     way = replace(tabu_defaults(way).filled(workers=2), method=METHOD)  # what else it was need not travel
     workers = way.workers or 2
     first = [Member.of(first_schedule(instance, way.initial, way.seed + k)) for k in range(workers)]
-    with _open(executor, workers) as pool:
-        team = _Team(instance, way, first, pool)
+    with ExitStack() as stack:
+        if executor is None:
+            executor = ProcessPool(workers)
+            stack.callback(executor.kill)  # after an interrupt, some may still be busy
+        team = _Team(instance, way, first, executor)
         team.work([Stop(steps=0)] * workers)  # every process starts and compiles before the clock does
-        with monitor:
-            with monitor.contained():
-                monitor.record(0, team.best.makespan)
-                for number in count(1):
-                    if monitor.should_stop(team.steps):
-                        break
-                    taken = team.steps
-                    team.work(_round_stops(monitor, taken, workers), number, monitor)
-                    if team.steps == taken and not monitor.should_stop(taken):
-                        monitor.stopped_by = "no moves"
-            return team.finish(monitor)
-
-
-@contextmanager
-def _open(executor: Executor | None, workers: int) -> Iterator[Executor]:
-    if executor is not None:
-        yield executor
-        return
-    pool = ProcessPool(workers)
-    try:
-        yield pool
-    finally:
-        pool.kill()  # after an interrupt, some may still be busy
+        stack.enter_context(monitor)
+        with monitor.contained():
+            monitor.record(0, team.best.makespan)
+            for number in count(1):
+                if monitor.should_stop(team.steps):
+                    break
+                taken = team.steps
+                team.work(_round_stops(monitor, taken, workers), number, monitor)
+                if team.steps == taken and not monitor.should_stop(taken):
+                    monitor.stopped_by = "no moves"
+        parts = team.parts | {"polisher": way.polisher, "initial": way.initial}
+        return monitor.finish(team.best.order, team.steps, workers, method=METHOD, **parts)
 
 
 def _round_stops(monitor: Monitor, taken: int, workers: int) -> list[Stop]:
@@ -105,12 +97,11 @@ def _round_stops(monitor: Monitor, taken: int, workers: int) -> list[Stop]:
     return [Stop(steps=min(*steps, share), seconds=seconds, makespan=target) for share in shares]
 
 
-def _given_up(monitor: Monitor) -> bool:
+def _given_up(monitor: Monitor | None) -> bool:
     """Whether what has not come back by now is not worth waiting for."""
-    if monitor.stopped_by == "interrupt":
-        return True
-    limit = monitor.stop.seconds
-    return limit is not None and monitor.seconds > limit + _LATENESS
+    if monitor is None or monitor.stopped_by == "interrupt":
+        return monitor is not None
+    return monitor.seconds > (monitor.stop.seconds or inf) + _LATENESS
 
 
 @dataclass(frozen=True)
@@ -128,13 +119,16 @@ class _Team:
     """The populations, where nobody works on them."""
 
     def __init__(self, instance: Instance, way: Configuration, first: list[Member], executor: Executor) -> None:
-        self.best = min(first, key=_makespan)
         self.steps = 0
+        self.parts: dict[str, Any] = {}
         self._instance, self._way = instance, way
         self._members: list[tuple[Member, ...]] = [(member,) for member in first]
         self._bests = first
         self._executor = executor
-        self._parts: dict[str, Any] = {}
+
+    @property
+    def best(self) -> Member:
+        return min(self._bests, key=_makespan)
 
     def work(self, stops: list[Stop], number: int = 0, monitor: Monitor | None = None) -> None:
         """One round of all, and the exchange after it."""
@@ -143,25 +137,22 @@ class _Team:
             for k, (stop, members) in enumerate(zip(stops, self._members, strict=True))
         ]
         errors = []
+        given_up = partial(_given_up, monitor)
         try:
-            outcomes = stream(
-                run_round,
-                rounds,
-                self._executor,
-                interrupted=lambda: monitor is not None and _given_up(monitor),
-            )
-            for outcome in outcomes:
+            for outcome in stream(run_round, rounds, self._executor, interrupted=given_up):
                 if outcome.error is not None:
                     errors.append(outcome.error)
                     continue
-                *found, failure = outcome.value
-                self._take(outcome.task.worker, *found)
-                if failure and monitor is not None:
-                    monitor.fail(PluginError(failure))
+                worker = outcome.task.worker
+                self._members[worker], best, steps, self.parts, failure = outcome.value
+                self._bests[worker] = min(self._bests[worker], best, *self._members[worker], key=_makespan)
+                self.steps += steps
                 if monitor is not None:
+                    if failure:
+                        monitor.fail(PluginError(failure))
                     monitor.record(self.steps, self.best.makespan)
         except KeyboardInterrupt:
-            if monitor is None or not _given_up(monitor):
+            if not given_up():
                 raise
         if len(errors) == len(rounds):
             raise L2SError(errors[0])
@@ -170,18 +161,6 @@ class _Team:
         for k, neighbour in ring(list(self._bests)):
             self._members[k] += (neighbour,)
             self._bests[k] = neighbour
-
-    def _take(self, worker: int, members: tuple[Member, ...], best: Member, steps: int, parts: dict[str, Any]) -> None:
-        self._members[worker] = members
-        self._bests[worker] = min(self._bests[worker], best, *members, key=_makespan)
-        self._parts = parts
-        self.steps += steps
-        self.best = min(self._bests, key=_makespan)
-
-    def finish(self, monitor: Monitor) -> Result:
-        """The verified incumbent."""
-        parts = self._parts | {"polisher": self._way.polisher, "initial": self._way.initial}
-        return monitor.finish(self.best.order, self.steps, len(self._members), method=METHOD, **parts)
 
 
 def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, Any], str]:

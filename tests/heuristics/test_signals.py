@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import l2s_plugin as l2s
-from heuristics import solve, tabu_search
+from heuristics import local_search_batch, solve, tabu_search
 
 PROGRAM = """
 import l2s_plugin as l2s
@@ -58,3 +58,19 @@ def test_a_second_signal_does_not_lose_the_incumbent(host, gear):
     result = host(l2s.load("ta41"), stop=l2s.stop.seconds(60) | l2s.stop.when(twice), gear=gear)
     assert result.stopped_by == "interrupt"
     result.schedule.verify()
+
+
+def test_a_second_signal_does_not_lose_the_incumbents_of_a_batch():
+    class Impatient:
+        name = "impatient"
+
+        def select(self, state, moves, rng):
+            if state.step == 10:
+                signal.raise_signal(signal.SIGTERM)
+                signal.raise_signal(signal.SIGTERM)
+            return 0
+
+    results = local_search_batch([l2s.load("la21"), l2s.load("la22")], Impatient(), stop=l2s.stop.seconds(60))
+    assert [result.stopped_by for result in results] == ["interrupt", "interrupt"]
+    for result in results:
+        result.schedule.verify()
