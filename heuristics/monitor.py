@@ -235,15 +235,16 @@ class Monitor:
         workers: int = 1,
         search: Search | None = None,
         method: str = "",
+        seconds: float | None = None,
         **parts: Any,
     ) -> Result:
         """The verified result, of which the observers are told; raises `SearchError` after a failure.
 
-        `best` is the incumbent, a schedule or a linear order, and `method` a name other than that of the configuration.
-        The result names the selector, neighbourhood and gear of `search`, and further `parts`, given as names or as
-        the objects.
+        `best` is the incumbent, a schedule or a linear order; `method` and `seconds` are given where they are not those
+        of the configuration and the clock. The result names the selector, neighbourhood and gear of `search`, and
+        further `parts`, given as names or as the objects.
         """
-        seconds = self.seconds
+        seconds = self.seconds if seconds is None else seconds
         schedule = best if isinstance(best, Schedule) else Schedule.from_linear_order(self.instance, best)
         schedule.verify()
         if search is not None:

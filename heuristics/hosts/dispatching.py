@@ -79,7 +79,7 @@ def dispatch_method(instance: Instance, way: Configuration, monitor: Monitor) ->
     with monitor:
         schedule = dispatch(instance, way.initial or FIRST_RULE, way.seed, monitor.registry)
         monitor.record(0, schedule.makespan)
-        return monitor.finish(schedule, initial=way.initial or FIRST_RULE)
+        return monitor.finish(schedule, seconds=monitor.history[0][0], initial=way.initial or FIRST_RULE)
 
 
 def _describe(rule: Any, registry: Registry) -> str:
