@@ -105,7 +105,8 @@ def run_search(instance: Instance, seconds: float, workers: int, seed: int) -> R
 
 def run_warm(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
     first = solve(instance, l2s.stop.seconds(seconds / 5), seed, workers=workers, known_bounds=False)
-    then = cp_sat.solve(instance, first, max(seconds - first.seconds, 0.1), workers, seed, known_bounds=False)
+    left = max(seconds - first.seconds, 0.1)
+    then = cp_sat.solve(instance, first, time_limit=left, workers=workers, seed=seed, known_bounds=False)
     history = [(time, makespan) for time, _, makespan in first.history]
     history += [(first.seconds + time, makespan) for time, _, makespan in then.history[1:]]
     return Run(then.makespan, then.lower_bound, first.seconds + then.seconds, history)

@@ -11,18 +11,11 @@ from l2s_plugin.lazy import lazy
 
 if TYPE_CHECKING:
     from integrations.cp_sat.hybrid_search import hybrid
-    from integrations.cp_sat.large_neighbourhoods import Machines, Window
-    from integrations.cp_sat.model import JobShopModel
+    from integrations.cp_sat.model import JobShopModel, Machines, Window
     from integrations.cp_sat.solver import solve
 
 __all__ = ["JobShopModel", "Machines", "Window", "hybrid", "solve"]
 
-_HOME = {
-    "JobShopModel": "model",
-    "Machines": "large_neighbourhoods",
-    "Window": "large_neighbourhoods",
-    "hybrid": "hybrid_search",
-    "solve": "solver",
-}
+_HOME = dict.fromkeys(__all__[:3], "model") | {"hybrid": "hybrid_search", "solve": "solver"}
 
 __getattr__, __dir__ = lazy(__name__, _HOME)

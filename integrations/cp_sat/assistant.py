@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from integrations.cp_sat.attempt import Attempt, Log, tuned
+from integrations.cp_sat.attempt import Log, attempt
 from integrations.cp_sat.incumbent import Incumbent
-from integrations.cp_sat.large_neighbourhoods import Window, random_window
-from integrations.cp_sat.model import JobShopModel
+from integrations.cp_sat.model import JobShopModel, Window, random_window
 from l2s_plugin.schedule import Schedule
 
 # Up to so many operations, CP-SAT gets this share of one core: proofs are likely up to 15x10, possible up to 15x15, and
@@ -28,23 +27,14 @@ _SLOW_SEARCH_SHARE = 0.5  # a large network or Python code as selector: few step
 _MOST_FOR_PROOF = 5000  # operations; CP-SAT would still be reading the model when its turn is over
 _FIRST_TURN = 0.5  # seconds; turns without a proof double
 _WINDOW_SECONDS = 0.5
-_LOOK = 0.02
 
 
 class Assistant:
     """Takes turns at improving the incumbent and at proving that nothing is better.
 
     A turn is a proof attempt, with the incumbent as a hint, or a series of windows. Turns of the two kinds alternate;
-    a proof attempt ends when the search finds a better schedule, and the next one begins with that.
-
-    Parameters
-    ----------
-    incumbent
-        Shared with the search.
-    parameters, log
-        Of CP-SAT.
-    workers
-        Cores of the run; with only one of them, the search has to wait during a turn.
+    a proof attempt ends when the search finds a better schedule, and the next one begins with that. On a single worker,
+    the search has to wait during a turn.
     """
 
     def __init__(
@@ -55,8 +45,7 @@ class Assistant:
         self._instance = incumbent.monitor.instance
         self._most = 1.0 if workers > 1 else 0.5
         self._rng = np.random.default_rng(seed)
-        self._parameters = parameters
-        self._log = log
+        self._options: dict[str, Any] = {"parameters": parameters, "log": log}
         self._pool = ThreadPoolExecutor(1, "cp-sat-turn")
         self._turn: Future[None] | None = None
         self._dismissed = False
@@ -118,20 +107,19 @@ class Assistant:
 
     def _prove(self, schedule: Schedule, seconds: float) -> None:
         """Ask for a better schedule or the proof that there is none."""
+        incumbent = self._incumbent
         model = JobShopModel(self._instance, schedule.makespan, self._monitor.proven)
         model.hint(schedule)
-
-        attempt = Attempt(
-            model.model,
+        attempt(
+            model,
             seconds,
-            seed=int(self._rng.integers(2**31)),
-            options={**tuned(self._instance.n_operations), **self._parameters},
-            found=lambda values: self._incumbent.offer_solution(model.schedule(values)),
-            bound=self._incumbent.raise_bound,
-            log=self._log,
+            incumbent.offer_solution,
+            incumbent.raise_bound,
+            over=lambda: self._over() or incumbent.schedule is not schedule,
+            seed=self._seed(),
+            **self._options,
         )
-        self._follow(attempt, schedule)
-        if self._incumbent.schedule is schedule:
+        if incumbent.schedule is schedule:
             self._turn_seconds *= 2
 
     def _windows(self, schedule: Schedule, until: float) -> None:
@@ -144,7 +132,7 @@ class Assistant:
                 continue
             begin = time.perf_counter()
             found: list[Schedule] = []
-            status = self._solve_window(window, found)
+            status = attempt(window, _WINDOW_SECONDS, found.append, over=self._over, seed=self._seed(), **self._options)
             seconds = time.perf_counter() - begin
             if found:
                 self._incumbent.offer(found[-1])
@@ -156,31 +144,12 @@ class Assistant:
             schedule = self._incumbent.schedule or schedule
         self._window_size = size
 
-    def _solve_window(self, window: Window, found: list[Schedule]) -> str:
-        attempt = Attempt(
-            window.model,
-            _WINDOW_SECONDS,
-            seed=int(self._rng.integers(2**31)),
-            options={**tuned(len(window.operations)), **self._parameters},
-            found=lambda values: found.append(window.schedule(values)),
-            log=self._log,
-        )
-        return self._follow(attempt, None)
-
-    def _follow(self, attempt: Attempt, schedule: Schedule | None) -> str:
-        """Wait for the end of an attempt, and end it when the run is over or the given schedule no longer the best."""
-        try:
-            while not attempt.wait(_LOOK):
-                if self._over() or (schedule is not None and self._incumbent.schedule is not schedule):
-                    break
-        finally:
-            attempt.stop()
-        return attempt.finish()
+    def _seed(self) -> int:
+        return int(self._rng.integers(2**31))
 
     def _over(self) -> bool:
-        makespan = self._incumbent.makespan
-        met = makespan is not None and makespan <= self._monitor.target
-        return met or self._dismissed or self._monitor.out_of_time()
+        best = self._monitor.best
+        return (best is not None and best <= self._monitor.target) or self._dismissed or self._monitor.out_of_time()
 
 
 def _share(n_operations: int, slow_search: bool, close: bool) -> float:

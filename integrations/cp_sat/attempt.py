@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
+from functools import partial
+from threading import Thread
 from typing import Any
 
 from integrations.cp_sat import backend
+from integrations.cp_sat.model import JobShopModel, Window
 from l2s_plugin.errors import L2SError
+from l2s_plugin.schedule import Schedule
 
 Log = Callable[[str], None]
-Values = Callable[[Any], int]  # the value of a variable in a solution
 
+LOOK = 0.02  # seconds between two looks at the clock
+_STOP_AGAIN = 0.2  # seconds: CP-SAT does not hear a request to stop that comes before it has begun
+# In small models the linear relaxation, which sees nothing of disjunctions, only costs time, and all that the
+# propagation of disjunctions can do pays off: ft10 is proven in a tenth of the time. At 20x20 the defaults find more.
+_SMALL = 250  # operations
 _STRONG: Mapping[str, Any] = {
     "linearization_level": 0,
     "use_dynamic_precedence_in_disjunctive": True,
@@ -19,129 +26,72 @@ _STRONG: Mapping[str, Any] = {
 }
 
 
-def tuned(n_operations: int) -> Mapping[str, Any]:
-    """Parameters that suit a model of that size.
+def attempt(
+    model: JobShopModel | Window,
+    seconds: float,
+    found: Callable[[Schedule], None],
+    bound: Callable[[float], None] | None = None,
+    over: Callable[[], bool] = lambda: False,
+    *,
+    workers: int = 1,
+    seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
+    log: Log | None = None,
+) -> str:
+    """Solve a model, until `over` says so at the latest; returns CP-SAT's status.
 
-    In small ones the linear relaxation, which sees nothing of disjunctions, only costs time, and all that the
-    propagation of disjunctions can do pays off: ft10 is proven in a tenth of the time. At 20x20 the defaults find
-    better schedules.
+    CP-SAT's thread calls `found` with every solution, `bound` with every better lower bound, and `log` with every line.
+    What they raise ends the attempt and comes out of it.
     """
-    return _STRONG if n_operations <= 250 else {}
+    cp_model = backend.load()
+    solver = cp_model.CpSolver()
+    errors: list[BaseException] = []
 
-
-_STOP_AGAIN = 0.2  # seconds: CP-SAT does not hear a request to stop that comes before it has begun
-
-
-class Attempt:
-    """Solve a model in the background.
-
-    Parameters
-    ----------
-    model
-        A `CpModel`.
-    seconds
-        Time limit.
-    workers, seed
-        As CP-SAT understands them.
-    options
-        Further parameters of CP-SAT, by name.
-    found
-        Called with every solution, in CP-SAT's thread. What it raises ends the attempt and comes out of `finish`.
-    bound
-        Called with every better lower bound, likewise.
-    log
-        Called with every line of CP-SAT's log, likewise.
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        seconds: float,
-        workers: int = 1,
-        seed: int = 0,
-        *,
-        options: Mapping[str, Any] | None = None,
-        found: Callable[[Values], None],
-        bound: Callable[[float], None] | None = None,
-        log: Log | None = None,
-    ) -> None:
-        cp_model = backend.load()
-        self.status = "UNKNOWN"
-        self._model = model
-        self._error: BaseException | None = None
-        self._found, self._bound = self._guarded(found), bound
-        # plain assignments only: the parameters are a protobuf message in some versions, and not in others
-        self._solver = cp_model.CpSolver()
-        parameters = self._solver.parameters
-        parameters.num_workers = workers
-        parameters.random_seed = seed % 2**31
-        parameters.max_time_in_seconds = max(seconds, 0.0)
-        parameters.catch_sigint_signal = False  # the monitor of the run takes the signals
-        parameters.log_search_progress = log is not None
-        parameters.log_to_stdout = False
-        for name, value in (options or {}).items():
-            setattr(parameters, name, value)
-        if log is not None:
-            self._solver.log_callback = self._guarded(log)
-        if bound is not None:
-            self._solver.best_bound_callback = self._guarded(bound)
-        self._callback = _solution_callback(cp_model, self._found)
-        self._thread = threading.Thread(target=self._run, name="cp-sat", daemon=True)
-        self._thread.start()
-
-    @property
-    def running(self) -> bool:
-        return self._thread.is_alive()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the end, at most that long; says whether it has come."""
-        self._thread.join(seconds)
-        return not self.running
-
-    def stop(self) -> None:
-        """End now, with what there is."""
-        while self.running:
-            self._solver.stop_search()
-            self._thread.join(_STOP_AGAIN)
-
-    def finish(self) -> str:
-        """The status of an attempt that has ended; raises what a callback raised."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self.status
-
-    def _run(self) -> None:
-        try:
-            status = self._solver.solve(self._model, self._callback)
-            self.status = str(self._solver.status_name(status))
-            if self.status == "MODEL_INVALID":
-                raise L2SError(f"CP-SAT refuses the model: {self._model.validate()}")
-            if self.status in ("OPTIMAL", "FEASIBLE"):
-                self._found(self._solver.value)
-            if self.status != "INFEASIBLE" and self._bound is not None:
-                self._bound(self._solver.best_objective_bound)
-        except BaseException as error:
-            self._error = self._error or error
-
-    def _guarded(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
+    def guarded(call: Callable[[Any], Any], value: Any) -> None:
         """Keep exceptions out of C++, which would end the process or lose them."""
-
-        def guarded(value: Any) -> None:
-            if self._error is not None:
-                return
+        if not errors:
             try:
                 call(value)
             except BaseException as error:
-                self._error = error
-                self._solver.stop_search()
+                errors.append(error)
+                solver.stop_search()
 
-        return guarded
-
-
-def _solution_callback(cp_model: Any, found: Callable[[Values], None]) -> Any:
-    class Callback(cp_model.CpSolverSolutionCallback):
+    class Callback(cp_model.CpSolverSolutionCallback):  # type: ignore[name-defined]
         def on_solution_callback(self) -> None:
-            found(self.value)
+            guarded(lambda value: found(model.schedule(value)), self.value)
 
-    return Callback()
+    # plain assignments only: the parameters are a protobuf message in some versions, and not in others
+    solver.parameters.num_workers = workers
+    solver.parameters.random_seed = seed % 2**31
+    solver.parameters.max_time_in_seconds = max(seconds, 0.0)
+    solver.parameters.catch_sigint_signal = False  # the monitor of the run takes the signals
+    solver.parameters.log_search_progress = log is not None
+    solver.parameters.log_to_stdout = False
+    ours = _STRONG if len(model.start) <= _SMALL else {}
+    for name, value in {**ours, **(parameters or {})}.items():
+        setattr(solver.parameters, name, value)
+    if log is not None:
+        solver.log_callback = partial(guarded, log)
+    if bound is not None:
+        solver.best_bound_callback = partial(guarded, bound)
+    statuses: list[Any] = []
+    run = partial(guarded, lambda callback: statuses.append(solver.solve(model.model, callback)), Callback())
+    thread = Thread(target=run, name="cp-sat", daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive() and not over():
+            thread.join(LOOK)
+    finally:
+        while thread.is_alive():
+            solver.stop_search()
+            thread.join(_STOP_AGAIN)
+    if errors:
+        raise errors[0]
+    status = str(solver.status_name(statuses[0]))
+    if status == "MODEL_INVALID":
+        raise L2SError(f"CP-SAT refuses the model: {model.model.validate()}")
+    if status in ("OPTIMAL", "FEASIBLE"):
+        found(model.schedule(solver.value))
+    if status != "INFEASIBLE" and bound is not None:
+        bound(solver.best_objective_bound)
+    return status

@@ -48,9 +48,7 @@ def hybrid(
     Options: those of `heuristics.solve` (any selector, learned or not, can be the search part), and CP-SAT's
     `parameters` and `log`; see `heuristics.Configuration`. `warm_start`: a schedule, a result or a file to begin with.
     """
-    given = check_warm_start(instance, warm_start)
-    if given is not None:
-        options["initial"] = given
+    options.update(check_warm_start(instance, warm_start))  # type: ignore[typeddict-item]
     return run(instance, Configuration("hybrid", selector, neighbourhood, stop=stop, **options), listener, registry)
 
 

@@ -19,10 +19,6 @@ class Incumbent:
         self.step = 0  # what the search had taken when it was asked last
         self._lock = threading.Lock()
 
-    @property
-    def makespan(self) -> int | None:
-        return None if self.schedule is None else self.schedule.makespan
-
     def offer_solution(self, schedule: Schedule) -> None:
         """Keep what CP-SAT has found, everything moved to the left, which is now and then shorter than it reported."""
         self.offer(Schedule.from_order(schedule.instance, schedule.order))

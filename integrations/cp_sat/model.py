@@ -1,19 +1,82 @@
-"""The job shop as a CP-SAT model: an interval per operation, no overlap on a machine, the makespan minimised."""
+"""The job shop, and parts of it, as CP-SAT models: intervals, no overlap on a machine, the makespan minimised.
+
+A part is a time window of an incumbent, or some of its machines, to be ordered anew while the rest keeps its orders.
+Only what is shorter than the incumbent is a solution: CP-SAT finds it, or proves that the part is not to blame.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from integrations.cp_sat import backend
 from l2s_plugin.instance import Instance, IntArray
 from l2s_plugin.schedule import Schedule
 
+Times = NDArray[np.int64]
+Values = Callable[[Any], int]  # the value of a variable in a solution
 
-class JobShopModel:
+
+class _Model:
+    """Sorted operations; none starts before `earliest`, and at least `tail` lies between its end and the makespan."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        operations: NDArray[Any],
+        earliest: NDArray[Any],
+        tail: NDArray[Any],
+        lower_bound: int,
+        horizon: int,
+        kept_orders: Mapping[int, IntArray] | None = None,
+        out_of_time: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.instance = instance
+        self.model: Any = backend.load().CpModel()
+        self.makespan: Any = self._variable(lower_bound, horizon, "makespan")
+        self.start: list[Any] = []
+        self._out_of_time = out_of_time
+        job, duration = instance.job[operations], instance.duration[operations].astype(np.int64)
+        follows = np.append(False, job[1:] == job[:-1])
+        after = np.where(np.append(follows[1:], False), np.append((duration + tail)[1:], 0), -1)
+        columns = (operations, instance.machine[operations], duration, earliest, horizon - tail - duration, tail)
+        rows = zip(*(column.tolist() for column in (*columns, follows, tail > after)), strict=True)
+        on_machine: dict[int, list[Any]] = {}
+        for operation, machine, length, first, last, rest, chained, decides in rows:
+            self._look_at_the_clock(operation)
+            start = self._variable(first, last, f"start{operation}")
+            interval = self.model.new_fixed_size_interval_var(start, length, f"operation{operation}")
+            on_machine.setdefault(machine, []).append(interval)
+            if chained:
+                self.model.add(start >= self.start[-1] + int(instance.duration[operation - 1]))
+            if decides:  # elsewhere the next operation of the job says as much
+                self.model.add(self.makespan >= start + length + rest)
+            self.start.append(start)
+        for machine, intervals in on_machine.items():
+            self._look_at_the_clock()
+            if kept_orders and machine in kept_orders:
+                for before, behind in pairwise(kept_orders[machine].tolist()):
+                    self.model.add(self.start[behind] >= self.start[before] + int(instance.duration[before]))
+            elif len(intervals) > 1:
+                self.model.add_no_overlap(intervals)
+        self.model.minimize(self.makespan)
+
+    def _look_at_the_clock(self, count: int = 0) -> None:
+        if count % 256 == 0 and self._out_of_time():
+            raise TimeoutError("no time left to build the model")
+
+    def _variable(self, first: int, last: int, name: str) -> Any:
+        """A variable; one without any value makes the model infeasible, where CP-SAT would call it invalid."""
+        if first > last:
+            self.model.add_bool_or([])
+        return self.model.new_int_var(first, max(first, last), name)
+
+
+class JobShopModel(_Model):
     """CP-SAT's view of an instance, and the way from a `Schedule` to a hint and from a solution to a `Schedule`.
 
     Parameters
@@ -47,48 +110,8 @@ class JobShopModel:
         kept_orders: Mapping[int, IntArray] | None = None,
         out_of_time: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.instance = instance
-        self.model: Any = backend.load().CpModel()
-        self._out_of_time = out_of_time
-        latest = horizon - instance.job_tail - instance.duration
-        self.makespan: Any = self._variable(lower_bound, horizon, "makespan")
-        self.start: list[Any] = []
-        intervals: list[Any] = []
-        rows = zip(instance.job_head.tolist(), latest.tolist(), instance.duration.tolist(), strict=True)
-        for operation, (first, last, duration) in enumerate(rows):
-            self._look_at_the_clock(operation)
-            start = self._variable(first, last, f"start{operation}")
-            self.start.append(start)
-            intervals.append(self.model.new_fixed_size_interval_var(start, duration, f"operation{operation}"))
-        for row in instance.split_by_job(np.arange(instance.n_operations)):
-            self._look_at_the_clock()
-            self._chain(row)
-            final = int(row[-1])
-            self.model.add(self.makespan >= self.start[final] + int(instance.duration[final]))
-        kept_orders = kept_orders or {}
-        by_machine = np.argsort(instance.machine, kind="stable")
-        for machine, row in enumerate(np.split(by_machine, instance.machine_offset[1:-1])):
-            self._look_at_the_clock()
-            if machine in kept_orders:
-                self._chain(kept_orders[machine])
-            elif len(row) > 1:
-                self.model.add_no_overlap([intervals[operation] for operation in row.tolist()])
-        self.model.minimize(self.makespan)
-
-    def _look_at_the_clock(self, count: int = 0) -> None:
-        if count % 256 == 0 and self._out_of_time():
-            raise TimeoutError("no time left to build the model")
-
-    def _variable(self, first: int, last: int, name: str) -> Any:
-        """A variable; one without any value makes the model infeasible, where CP-SAT would call it invalid."""
-        if first > last:
-            self.model.add_bool_or([])
-        return self.model.new_int_var(first, max(first, last), name)
-
-    def _chain(self, operations: IntArray) -> None:
-        """One after the other."""
-        for before, after in pairwise(operations.tolist()):
-            self.model.add(self.start[after] >= self.start[before] + int(self.instance.duration[before]))
+        operations, head, tail = np.arange(instance.n_operations), instance.job_head, instance.job_tail
+        super().__init__(instance, operations, head, tail, lower_bound, horizon, kept_orders, out_of_time)
 
     def hint(self, schedule: Schedule) -> None:
         """Tell CP-SAT a schedule: every variable, or it would call the hint incomplete; replaces earlier hints."""
@@ -98,6 +121,63 @@ class JobShopModel:
             self.model.add_hint(variable, value)
         self.model.add_hint(self.makespan, schedule.makespan)
 
-    def schedule(self, value: Callable[[Any], int]) -> Schedule:
+    def schedule(self, value: Values) -> Schedule:
         """The schedule behind a solution (`value` of a solver or of a callback), with the times that CP-SAT found."""
         return Schedule.from_starts(self.instance, [value(variable) for variable in self.start])
+
+
+class Machines(JobShopModel):
+    """Order the given machines anew; the others keep the order they have in `schedule`."""
+
+    def __init__(self, schedule: Schedule, machines: Iterable[int], lower_bound: int = 0) -> None:
+        free = set(machines)
+        kept = {machine: row for machine, row in enumerate(schedule.machine_orders) if machine not in free}
+        super().__init__(schedule.instance, schedule.makespan - 1, lower_bound, kept_orders=kept)
+
+
+class Window(_Model):
+    """Order the operations anew that stand at the places `first` to `last` of the linear order of `schedule`.
+
+    What comes before is a closed past, what comes after a closed future: all that matters of them is when each job and
+    machine becomes ready, and how long the schedule goes on after each. So the model has the window's operations only,
+    however large the instance. `schedule` has to start everything as early as its orders allow. A `hopeless` window has
+    no solution, and no model.
+    """
+
+    def __init__(self, schedule: Schedule, first: int, last: int, lower_bound: int = 0) -> None:
+        instance, linear = schedule.instance, schedule.linear_order
+        self.past, self.operations, self.future = linear[:first], np.sort(linear[first:last]), linear[last:]
+        horizon, remaining = schedule.makespan - 1, schedule.makespan - schedule.lst
+        earliest = tail = np.zeros(len(self.operations), np.int64)
+        for owner, count in ((instance.job, instance.n_jobs), (instance.machine, instance.n_machines)):
+            ready = _largest(owner, count, self.past, schedule.end)
+            after = _largest(owner, count, self.future, remaining)
+            inside = owner[self.operations]
+            earliest, tail = np.maximum(earliest, ready[inside]), np.maximum(tail, after[inside])
+            # the longest path that never enters the window: no order of the window makes it shorter
+            lower_bound = max(lower_bound, int(np.delete(ready + after, inside).max(initial=0)))
+        no_room = earliest + instance.duration[self.operations] + tail > horizon
+        self.hopeless = lower_bound > horizon or bool(no_room.any())
+        if not self.hopeless:
+            super().__init__(instance, self.operations, earliest, tail, lower_bound, horizon)
+
+    def schedule(self, value: Values) -> Schedule:
+        """The whole schedule behind a solution of the window."""
+        ids, start = self.operations, np.array([value(variable) for variable in self.start])
+        by_time = ids[np.lexsort((ids, self.instance.duration[ids], start))]
+        return Schedule.from_linear_order(self.instance, np.concatenate((self.past, by_time, self.future)))
+
+
+def _largest(owner: NDArray[Any], count: int, operations: NDArray[Any], times: NDArray[Any]) -> Times:
+    """The largest time among the given operations of each job or machine; 0 where there are none."""
+    largest: Times = np.zeros(count, np.int64)
+    np.maximum.at(largest, owner[operations], times[operations])
+    return largest
+
+
+def random_window(instance: Instance, size: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Places of `size` operations in a row; the ends of the schedule are as likely as any other place."""
+    n = instance.n_operations
+    size = min(size, n)
+    first = int(np.clip(rng.integers(-size // 2, n - size // 2), 0, n - size))
+    return first, first + size

@@ -12,7 +12,7 @@ from heuristics.result import Result
 from integrations.cp_sat import backend
 from l2s_plugin.devices import available_cores
 from l2s_plugin.errors import L2SError, ScheduleError, unknown_name, whole_number
-from l2s_plugin.instance import Instance
+from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.schedule import Schedule
 
 WarmStart = Schedule | Result | str | os.PathLike[str] | None
@@ -41,20 +41,23 @@ def check_workers(workers: int | None) -> int:
     return int(workers)
 
 
-def check_warm_start(instance: Instance, warm_start: WarmStart) -> Schedule | None:
-    """The schedule to begin with, verified."""
+def check_warm_start(instance: Instance, warm_start: WarmStart) -> dict[str, Any]:
+    """The schedule to begin with, verified, as `initial`; nothing if there is none."""
+    check_instance(instance)
     if warm_start is None:
-        return None
+        return {}
     if isinstance(warm_start, str | os.PathLike):
-        return Schedule.load(instance, Path(warm_start))
+        return {"initial": Schedule.load(instance, Path(warm_start))}
     schedule = warm_start.schedule if isinstance(warm_start, Result) else warm_start
     if not isinstance(schedule, Schedule):
         raise L2SError(f"a warm start is a schedule, a result or a file, got {_short(warm_start)}")
+    if schedule.instance != instance:
+        raise ScheduleError(f"warm start: it belongs to {schedule.instance!r}, not to {instance!r}")
     try:
-        schedule.verify() if schedule.instance == instance else _belongs_elsewhere(schedule, instance)
+        schedule.verify()
     except ScheduleError as error:
         raise ScheduleError(f"warm start: {error}") from None
-    return schedule
+    return {"initial": schedule}
 
 
 def check_log(log: Log) -> Callable[[str], None] | None:
@@ -107,10 +110,6 @@ def _as(kind: type, choices: Mapping[str, Any], name: str, value: Any) -> Any:
         pass
     expected = f"one of {', '.join(choices)}" if choices else _PLAIN[kind]
     raise L2SError(f"CP-SAT's parameter {name} is {expected}, got {_short(value)}")
-
-
-def _belongs_elsewhere(schedule: Schedule, instance: Instance) -> None:
-    raise ScheduleError(f"it belongs to {schedule.instance!r}, not to {instance!r}")
 
 
 def _short(value: Any) -> str:

@@ -3,93 +3,56 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack
 
-from heuristics.configuration import FIRST_RULE, Configuration, run
+from heuristics.configuration import FIRST_RULE, Configuration, Options, run
 from heuristics.hosts.trajectories import first_schedule
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
 from integrations.cp_sat import backend
-from integrations.cp_sat.attempt import Attempt, tuned
+from integrations.cp_sat.attempt import LOOK, Log, attempt
 from integrations.cp_sat.incumbent import Incumbent
 from integrations.cp_sat.model import JobShopModel
-from integrations.cp_sat.options import (
-    Log,
-    WarmStart,
-    check_log,
-    check_parameters,
-    check_warm_start,
-    check_workers,
-)
-from l2s_plugin.instance import Instance, check_instance
+from integrations.cp_sat.options import WarmStart, check_log, check_parameters, check_warm_start, check_workers
+from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.stop import Condition, Stop
 
-_LOOK = 0.02  # seconds between two looks at the clock
 _LATER = 0.1  # seconds: it is our clock that ends a run
-_READING = (
-    0.5  # CP-SAT reads a model in less than this part of the time that it took to build, and hears nothing meanwhile
-)
+_READING = 0.5  # of the time to build a model: CP-SAT reads it in less, and hears nothing meanwhile
 
 
 def solve(
     instance: Instance,
     warm_start: WarmStart = None,
-    time_limit: float | None = None,
-    workers: int | None = None,
-    seed: int = 0,
-    stop: Stop | Condition | None = None,
-    log: Log = None,
     *,
-    parameters: Mapping[str, Any] | None = None,
+    stop: Stop | Condition | None = None,
     listener: Listener | None = None,
     registry: Registry | None = None,
-    known_bounds: bool = True,
+    **options: Unpack[Options],
 ) -> Result:
     """Solve with CP-SAT, beginning with a given schedule.
 
     The result is never worse than `warm_start`, also when CP-SAT ends without a solution, and Ctrl-C gives the best
-    schedule so far. Its `lower_bound` is the best of CP-SAT's and those known before.
+    schedule so far. Its `lower_bound` is the best of CP-SAT's and those known before; CP-SAT itself is never told a
+    bound from the literature.
 
     Parameters
     ----------
-    instance
-        What to schedule.
     warm_start
         A schedule, a result, or a file written by `Schedule.save`: CP-SAT gets it as a complete hint, and its makespan
         as the horizon. Without one CP-SAT begins with nothing; if it then finds nothing, the result is the schedule of
         a dispatching rule, and its history is empty.
-    time_limit
-        Seconds, with the time to build the model.
-    workers
-        Threads of CP-SAT; all cores when None. One worker has no large-neighbourhood search, two have.
-    seed
-        Settles CP-SAT's choices; two workers and more are not reproducible.
     stop
-        Further limits: seconds, a target, or a condition. CP-SAT takes no steps.
-    log
-        True prints CP-SAT's log to standard error, a function is called with every line.
-    parameters
-        CP-SAT's own parameters by name, as in `{"linearization_level": 0}`.
-    listener
-        Called with an `Improvement` whenever a better schedule is found.
-    known_bounds
-        Whether to end at the literature's bound of a classic benchmark; CP-SAT itself is never told that bound.
+        Seconds, a target, or a condition. CP-SAT takes no steps.
+    options
+        `time_limit` (with the time to build the model), `parameters`, `log`, `known_bounds`, `seed` (two workers and
+        more are not reproducible) and `workers`: threads of CP-SAT, all cores when None. One worker has no
+        large-neighbourhood search, two have. See `heuristics.Configuration`.
     """
-    check_instance(instance)
-    way = Configuration(
-        "cp-sat",
-        initial=check_warm_start(instance, warm_start),
-        stop=stop,
-        time_limit=time_limit,
-        seed=seed,
-        workers=workers,
-        parameters=parameters or {},
-        log=log or False,
-        known_bounds=known_bounds,
-    )
-    return run(instance, way, listener, registry)
+    options.update(check_warm_start(instance, warm_start))  # type: ignore[typeddict-item]
+    return run(instance, Configuration("cp-sat", stop=stop, **options), listener, registry)
 
 
 def cp_sat_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
@@ -108,12 +71,7 @@ def cp_sat_method(instance: Instance, way: Configuration, monitor: Monitor) -> R
 
 
 def _run(
-    incumbent: Incumbent,
-    horizon: int,
-    workers: int,
-    seed: int,
-    parameters: Mapping[str, Any],
-    log: Callable[[str], None] | None,
+    incumbent: Incumbent, horizon: int, workers: int, seed: int, parameters: Mapping[str, Any], log: Log | None
 ) -> None:
     """Let CP-SAT improve the incumbent until it has the proof or the monitor says stop."""
     monitor = incumbent.monitor
@@ -126,24 +84,19 @@ def _run(
             raise TimeoutError
     except TimeoutError:
         while not monitor.should_stop(0):
-            time.sleep(_LOOK)
+            time.sleep(LOOK)
         return
     while not monitor.should_stop(0):  # CP-SAT may give up a moment before its time, which is not before ours
-        attempt = Attempt(
-            model.model,
+        attempt(
+            model,
             monitor.left + _LATER,
-            workers,
-            seed,
-            options={**tuned(monitor.instance.n_operations), **parameters},
-            found=lambda values: incumbent.offer_solution(model.schedule(values)),
-            bound=incumbent.raise_bound,
+            incumbent.offer_solution,
+            incumbent.raise_bound,
+            over=lambda: monitor.should_stop(0),
+            workers=workers,
+            seed=seed,
+            parameters=parameters,
             log=log,
         )
-        try:
-            while not attempt.wait(_LOOK) and not monitor.should_stop(0):
-                pass
-        finally:
-            attempt.stop()
-        attempt.finish()
         if parameters and not monitor.should_stop(0):  # with a limit of their own
             monitor.stopped_by = "CP-SAT"

@@ -26,7 +26,8 @@ from tests.strategies import instances, linear_orders
 pytest.importorskip("ortools")
 
 from integrations import cp_sat
-from integrations.cp_sat import JobShopModel, attempt, backend
+from integrations.cp_sat import JobShopModel, backend
+from integrations.cp_sat.attempt import attempt
 
 
 def unknown(name: str) -> Instance:
@@ -89,11 +90,10 @@ def test_a_warm_start_with_idle_time_is_hinted_and_never_made_worse():
 def test_the_result_is_the_warm_start_when_cp_sat_ends_unknown(monkeypatch):
     """Time may run out while CP-SAT is still reading the model."""
 
-    class Idle(attempt.Attempt):
-        def __init__(self, model, seconds, *args, **options):
-            super().__init__(model, 0.0, *args, **options)
+    def idle(model, seconds, *args, **options):
+        return attempt(model, 0.0, *args, **options)
 
-    monkeypatch.setattr("integrations.cp_sat.solver.Attempt", Idle)
+    monkeypatch.setattr("integrations.cp_sat.solver.attempt", idle)
     instance = unknown("ta21")
     warm = tabu_search(instance, stop=l2s.stop.steps(2000))
     result = cp_sat.solve(instance, warm, time_limit=0.5, workers=1)
@@ -117,7 +117,7 @@ def test_a_model_that_cannot_be_built_in_time_is_given_up(looks, monkeypatch):
     with pytest.raises(TimeoutError):
         JobShopModel(instance, warm.makespan, out_of_time=lambda: next(count) >= looks)
     monkeypatch.setattr("integrations.cp_sat.solver.JobShopModel.hint", late)
-    monkeypatch.setattr("integrations.cp_sat.solver.Attempt", None)
+    monkeypatch.setattr("integrations.cp_sat.solver.attempt", None)
     result = cp_sat.solve(instance, warm, time_limit=0.05, workers=1)
     assert (result.schedule, result.stopped_by) == (warm, "seconds")
 
@@ -127,7 +127,7 @@ def late(*args):
 
 
 def test_what_is_optimal_already_is_not_solved_again(monkeypatch):
-    monkeypatch.setattr("integrations.cp_sat.solver.Attempt", None)
+    monkeypatch.setattr("integrations.cp_sat.solver.attempt", None)
     instance = l2s.load("ft06")  # its optimum is known
     best = tabu_search(instance, stop=l2s.stop.seconds(60))
     result = cp_sat.solve(instance, best, time_limit=30)

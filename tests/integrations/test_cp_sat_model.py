@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import permutations
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ from tests.strategies import instances, linear_orders
 pytest.importorskip("ortools")
 
 from integrations.cp_sat import JobShopModel, Machines, Window
-from integrations.cp_sat.attempt import Attempt
+from integrations.cp_sat.attempt import attempt
 
 TINY = {"max_jobs": 3, "max_machines": 2, "max_operations": 3, "max_duration": 5}
 
@@ -42,8 +43,7 @@ def optimum(instance: Instance) -> int:
 
 def solve(model, seconds: float = 20) -> tuple[str, list[Schedule]]:
     found: list[Schedule] = []
-    attempt = Attempt(model.model, seconds, found=lambda values: found.append(model.schedule(values)))
-    return attempt.finish(), found
+    return attempt(model, seconds, found.append), found
 
 
 @settings(deadline=None, max_examples=40)
@@ -67,7 +67,7 @@ def test_every_hint_is_complete_and_feasible_says_cp_sat(data):
     for schedule in schedules:  # the second replaces the first
         model.hint(schedule)
     assert not model.model.validate()
-    Attempt(model.model, 20, found=lambda values: None, log=lines.append).finish()
+    attempt(model, 20, lambda schedule: None, log=lines.append)
     expected = "The solution hint is complete and is feasible."
     assert any(expected in line for line in lines)
     assert not any("incomplete" in line for line in lines)
@@ -166,21 +166,16 @@ def test_what_a_callback_raises_comes_out_of_the_attempt():
     instance = l2s.load("ft06")
     model = JobShopModel(instance, 200)
 
-    def found(values):
+    def found(schedule):
         raise RuntimeError("from the callback")
 
-    attempt = Attempt(model.model, 20, found=found)
     with pytest.raises(RuntimeError, match="from the callback"):
-        attempt.finish()
-    attempt = Attempt(model.model, 20, found=lambda values: None, log=lambda line: 1 / 0)
+        attempt(model, 20, found)
     with pytest.raises(ZeroDivisionError):
-        attempt.finish()
+        attempt(model, 20, lambda schedule: None, log=lambda line: 1 / 0)
 
 
 def test_an_attempt_can_be_stopped_at_any_moment():
-    instance = l2s.load("ta41")
-    model = JobShopModel(instance, 5000)
-    attempt = Attempt(model.model, 600, found=lambda values: None)
-    attempt.stop()
-    assert not attempt.running
-    assert attempt.finish() in ("UNKNOWN", "FEASIBLE")
+    model = JobShopModel(l2s.load("ta41"), 5000)
+    attempt(model, 600, lambda schedule: None, over=lambda: True)
+    assert "cp-sat" not in {thread.name for thread in threading.enumerate()}
