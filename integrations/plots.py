@@ -1,21 +1,22 @@
-"""Gantt charts, drawn with matplotlib's figure objects: no global state, no display, no pyplot."""
+"""Gantt charts and training curves, drawn with matplotlib's figure objects: no global state, no display, no pyplot."""
 
 from __future__ import annotations
 
 import io
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from integrations.cli.terminal import shown
-from integrations.colours import palette
+from integrations.cli.terminal import shown as printable
+from integrations.colours import BAR, GRID, INK, QUIET, pale, palette, view
+from integrations.libraries import library
 from l2s_plugin.data import best_known
-from l2s_plugin.errors import L2SError, missing_extra
+from l2s_plugin.errors import L2SError
 from l2s_plugin.files import check_writable, write_bytes
-from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -23,14 +24,11 @@ if TYPE_CHECKING:
 
 ENDINGS = ("png", "svg", "pdf")
 
-_INK = "#22262d"
-_QUIET = "#6b7280"
-_GRID = "#e5e7eb"
-_BAR = 0.82  # of the height of a row
-_MARGIN = {"left": 0.62, "right": 0.35, "top": 0.62, "bottom": 0.66}  # inches
+_MARGINS = (0.62, 0.35, 0.62, 0.66)  # inches: left, right, top, bottom
 _FONT_SIZES = (9.0, 8.0, 7.0, 6.0, 5.0)
 _DIGIT = 0.66  # width of a bold digit, in font sizes
 _DPI = 160
+_MANY_BATCHES = 200  # then their dots are small
 
 # the same schedule gives the same file; text stays text, which keeps SVG small and searchable
 _STYLE: dict[Any, Any] = {
@@ -80,11 +78,7 @@ def gantt(
 
 def style() -> Any:
     """A context in which everything is drawn alike, on every machine."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise missing_extra("matplotlib", "plot") from error
-    return matplotlib.rc_context(_STYLE)
+    return library("matplotlib", "plot").rc_context(_STYLE)
 
 
 def _ending(path: str | Path) -> str:
@@ -114,43 +108,19 @@ def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
 
     rows, groups, n_rows, n_groups = view(schedule.instance, by)
     width, height = _size(schedule, n_rows)
-    full_width = width + _MARGIN["left"] + _MARGIN["right"]
-    full_height = height + _MARGIN["top"] + _MARGIN["bottom"]
-    figure = Figure(figsize=(full_width, full_height), facecolor="white")
-    axes = figure.add_axes(
-        (
-            _MARGIN["left"] / full_width,
-            _MARGIN["bottom"] / full_height,
-            width / full_width,
-            height / full_height,
-        ),
-        axes_class=Picture,
-    )
+    left, right, top, bottom = _MARGINS
+    size = (left + width + right, bottom + height + top)
+    place = (left / size[0], bottom / size[1], width / size[0], height / size[1])
+    axes = Figure(size, facecolor="white").add_axes(place, axes_class=Picture)
     axes.set_xlim(0, max(schedule.makespan, 1))
     axes.set_ylim(n_rows - 0.5, -0.5)
     _bars(axes, schedule, rows, groups, palette(n_groups))
     _labels(axes, schedule, rows, groups, 72 * width / max(schedule.makespan, 1), 72 * height / n_rows)
-    axes.axvline(schedule.makespan, color=_QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+    axes.axvline(schedule.makespan, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     _frame(axes, by, n_rows, height)
     _heading(axes, schedule, title)
     _key(axes, by)
     return axes
-
-
-class View(NamedTuple):
-    """What the rows of a chart are and what its colours are, operation by operation."""
-
-    rows: NDArray[np.int32]
-    groups: NDArray[np.int32]
-    n_rows: int
-    n_groups: int
-
-
-def view(instance: Instance, by: str) -> View:
-    """Rows are machines and colours jobs (`by` is `"machine"`), or the other way round."""
-    if by == "machine":
-        return View(instance.machine, instance.job, instance.n_machines, instance.n_jobs)
-    return View(instance.job, instance.machine, instance.n_jobs, instance.n_machines)
 
 
 def _size(schedule: Schedule, n_rows: int) -> tuple[float, float]:
@@ -167,83 +137,52 @@ def _bars(
 
     critical, lasting = schedule.critical, schedule.instance.duration > 0
     x0, x1 = schedule.start, schedule.end
-    y0, y1 = rows - _BAR / 2, rows + _BAR / 2
+    y0, y1 = rows - BAR / 2, rows + BAR / 2
     corners = np.stack([np.stack(c, -1) for c in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], 1)
-    pale = colours + (1 - colours) * 0.5
     crowded = len(x0) > 1000
-    edge = 0.3 if crowded else 0.7
-    some = lasting & ~critical
-    axes.add_collection(
-        PolyCollection(list(corners[some]), facecolors=pale[groups[some]], edgecolors="white", linewidths=edge)
-    )
-    some = lasting & critical
-    outline = 0.7 if crowded else 1.3
-    axes.add_collection(
-        PolyCollection(
-            list(corners[some]),
-            facecolors=colours[groups[some]],
-            edgecolors=_INK,
-            linewidths=outline,
-            joinstyle="miter",
-            clip_on=False,  # or the outline would be cut at both ends of the time axis
-            zorder=3,
-        )
-    )
-    # nothing to fill, so a tick
-    some = ~lasting
-    ticks = np.stack([np.stack((x0, y0), -1), np.stack((x0, y1), -1)], 1)[some]
-    axes.add_collection(LineCollection(list(ticks), colors=colours[groups[some]], linewidths=1.5, zorder=4))
+    some, fill = lasting & ~critical, pale(colours)[groups]
+    edge: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.3 if crowded else 0.7}
+    axes.add_collection(PolyCollection(corners[some], facecolors=fill[some], **edge))
+    some, fill = lasting & critical, colours[groups]
+    edge = {"edgecolors": INK, "linewidths": 0.7 if crowded else 1.3, "joinstyle": "miter"}
+    # unclipped, or the outline would be cut at both ends of the time axis
+    axes.add_collection(PolyCollection(corners[some], facecolors=fill[some], clip_on=False, zorder=3, **edge))
+    ticks = corners[~lasting, 1:3]  # nothing to fill
+    axes.add_collection(LineCollection(list(ticks), colors=fill[~lasting], linewidths=1.5, zorder=4))
 
 
 def _labels(
-    axes: Axes,
-    schedule: Schedule,
-    rows: NDArray[Any],
-    groups: NDArray[Any],
-    points_per_unit: float,
-    points_per_row: float,
+    axes: Axes, schedule: Schedule, rows: NDArray[Any], groups: NDArray[Any], unit: float, row_height: float
 ) -> None:
-    """Write the group's number into every bar that has room for it, in the largest size that suits most."""
-    room = schedule.instance.duration * points_per_unit - 2.5  # the rest is outline
+    """Write the group's number into every bar that has room for it, in the largest size that suits most; in points."""
+    room = schedule.instance.duration * unit - 2.5  # the rest is outline
     digits = np.array([len(str(group)) for group in groups.tolist()])
-    sizes = [size for size in _FONT_SIZES if size <= 0.7 * _BAR * points_per_row]
+    sizes = [size for size in _FONT_SIZES if size <= 0.7 * BAR * row_height]
     for size in sizes:
         fits = room >= digits * size * _DIGIT
         if fits.mean() >= 0.55 or size == sizes[-1]:
             break
     else:
         return
-    critical = schedule.critical
+    weight = np.where(schedule.critical, "bold", "normal")
     middle = (schedule.start + schedule.end) / 2
+    style: dict[str, Any] = {"fontsize": size, "color": INK, "ha": "center", "va": "center_baseline", "clip_on": True}
     for x in np.flatnonzero(fits):
-        axes.text(
-            float(middle[x]),
-            float(rows[x]),
-            str(groups[x]),
-            fontsize=size,
-            color=_INK,
-            fontweight="bold" if critical[x] else "normal",
-            ha="center",
-            va="center_baseline",
-            clip_on=True,
-            zorder=5,
-        )
+        axes.text(float(middle[x]), float(rows[x]), str(groups[x]), fontweight=str(weight[x]), zorder=5, **style)
 
 
 def _frame(axes: Axes, by: str, n_rows: int, height: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(_QUIET)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(QUIET)
     axes.set_axisbelow(True)
-    axes.grid(axis="x", color=_GRID, linewidth=0.8)
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, steps=[1, 2, 5, 10]))
-    axes.tick_params(axis="x", colors=_QUIET, labelsize=9, length=3)
-    step = max(1, math.ceil(n_rows * 0.14 / height))  # rows too thin for a label each
-    letter = by[0].upper()
-    axes.set_yticks(range(0, n_rows, step), [f"{letter}{row}" for row in range(0, n_rows, step)])
-    axes.tick_params(axis="y", colors=_INK, labelsize=9, length=0, pad=6)
+    axes.tick_params(axis="x", colors=QUIET, labelsize=9, length=3)
+    shown = range(0, n_rows, max(1, math.ceil(n_rows * 0.14 / height)))  # rows too thin for a label each
+    axes.set_yticks(shown, [f"{by[0].upper()}{row}" for row in shown])
+    axes.tick_params(axis="y", colors=INK, labelsize=9, length=0, pad=6)
 
 
 def _heading(axes: Axes, schedule: Schedule, title: str | None) -> None:
@@ -254,9 +193,9 @@ def _heading(axes: Axes, schedule: Schedule, title: str | None) -> None:
         facts += f"    best known {best}"
     options: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
     options["parse_math"] = False  # a name is no formula, whatever is in it
-    name = shown(title if title is not None else instance.name)
-    axes.annotate(name, (0, 1), (0, 12), fontsize=14, fontweight="bold", color=_INK, **options)
-    axes.annotate(facts, (1, 1), (0, 13), ha="right", fontsize=10, color=_QUIET, **options)
+    name = printable(title if title is not None else instance.name)
+    axes.annotate(name, (0, 1), (0, 12), fontsize=14, fontweight="bold", color=INK, **options)
+    axes.annotate(facts, (1, 1), (0, 13), ha="right", fontsize=10, color=QUIET, **options)
 
 
 def _key(axes: Axes, by: str) -> None:
@@ -269,22 +208,35 @@ def _key(axes: Axes, by: str) -> None:
     axes.legend(
         handles=[
             Patch(facecolor="#d5dbe3", label=f"colour and number: {colour}"),
-            Patch(
-                facecolor="#9aa7b8",
-                edgecolor=_INK,
-                linewidth=1.3,
-                label="critical: a delay here delays the end",
-            ),
+            Patch(facecolor="#9aa7b8", edgecolor=INK, linewidth=1.3, label="critical: a delay here delays the end"),
         ],
-        loc="upper right",
-        bbox_to_anchor=(1, 0),
-        bbox_transform=below,
-        borderpad=0,
-        borderaxespad=0,
-        ncols=2,
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=_QUIET,
-        handlelength=1.6,
-    )
-    axes.set_xlabel("time", loc="left", color=_QUIET, fontsize=9)
+        loc="upper right", bbox_to_anchor=(1, 0), bbox_transform=below, borderpad=0, borderaxespad=0,
+        ncols=2, frameon=False, fontsize=8.5, labelcolor=QUIET, handlelength=1.6,
+    )  # fmt: skip
+    axes.set_xlabel("time", loc="left", color=QUIET, fontsize=9)
+
+
+def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
+    """Validation gap and improvement per batch, from the lines of `metrics.jsonl`."""
+    with style():
+        from matplotlib.figure import Figure
+
+        left, right = Figure(figsize=(8, 4.5), layout="constrained").subplots(1, 2)
+        checked = [row for row in rows if "validation" in row]
+        left.plot([row["batch"] for row in checked], [row["validation"] for row in checked], ".-")
+        left.set(xlabel="batch", ylabel="% above the lower bound", title="Validation")
+        sizes, marker = dict.fromkeys(row["size"] for row in rows), 2 if len(rows) > _MANY_BATCHES else 6
+        for size in sizes:
+            own = [row for row in rows if row["size"] == size]
+            batches, improvements = [row["batch"] for row in own], [row["improvement"] for row in own]
+            right.plot(batches, improvements, ".", markersize=marker, label=size)
+        right.set(xlabel="batch", ylabel="% below the first schedule", title="Training batches")
+        if len(sizes) > 1:
+            right.legend(frameon=False)
+        for axes in (left, right):
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.tick_params(colors=QUIET)
+            axes.grid(alpha=0.3)
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        save(left, path)
+    return Path(path)

@@ -147,7 +147,7 @@ def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard:
 
 def _draw_curve(rows: list[dict[str, Any]], folder: Path) -> Path | None:
     """The picture of the run, where matplotlib is installed."""
-    from integrations.training_curve import save_training_curve
+    from integrations.plots import save_training_curve
 
     try:
         return save_training_curve(rows, folder / "curve.png")

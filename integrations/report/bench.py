@@ -10,7 +10,7 @@ from typing import Any
 from integrations.bench.curves import By, anytime_curves
 from integrations.bench.report import Row, tables
 from integrations.report.charts import anytime
-from integrations.report.page import Chart, check_report, save_page
+from integrations.report.page import Chart, chart, check_report, save_page
 
 ALL_GROUPS = "all groups"
 
@@ -49,7 +49,7 @@ def _charts(cells: list[Row], by: By) -> dict[str, Chart]:
         by_group.setdefault(cell["group"], []).append(cell)
     chosen = by_group if len(by_group) == 1 else {ALL_GROUPS: cells, **by_group}
     return {
-        group: Chart.of(f"anytime-{number}", f"mean gap over {by}, {group}", anytime(curves, by))
+        group: chart(f"anytime-{number}", f"mean gap over {by}, {group}", anytime(curves, by))
         for number, (group, members) in enumerate(chosen.items())
         if (curves := anytime_curves(members, by))
     }

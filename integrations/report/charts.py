@@ -1,16 +1,15 @@
-"""The smaller figures: how a search converged, how busy the machines are, gaps over time."""
+"""What all figures have in common, and the smaller ones: how a search converged, how busy the machines are, gaps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from heuristics.result import Result
-from integrations.colours import palette
-from integrations.report.style import ACCENT, GOOD, LEGEND_ABOVE, LEGEND_BELOW, QUIET, axis, css, layout
+from integrations.colours import GRID, INK, QUIET, css, palette
 from l2s_plugin.data import best_known
 from l2s_plugin.schedule import Schedule
 
@@ -19,10 +18,52 @@ if TYPE_CHECKING:
 
     from integrations.bench.curves import Curve
 
+ACCENT = "#2563eb"
+GOOD = "#059669"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 HEIGHT = 340
 ANYTIME_HEIGHT = 520
+MARGIN = {"l": 48, "r": 16, "t": 8, "b": 44}
 _MOST_MARKERS = 30  # beyond, they hide the line
 _EARLIEST = 1e-4  # seconds; a logarithmic axis has no zero
+_LEGEND = {"orientation": "h", "x": 0, "xanchor": "left", "traceorder": "normal"}
+_LEGEND_ABOVE = {
+    "showlegend": True,
+    "legend": {**_LEGEND, "y": 1.02, "yanchor": "bottom"},
+    "margin": {**MARGIN, "t": 40, "l": 56},
+}
+
+
+def layout(height: int, **more: Any) -> dict[str, Any]:
+    """A plain figure: no title (the page has headings), no box, hover labels in the page's font."""
+    font = {"family": FONT, "size": 12, "color": INK}
+    return {
+        "template": "none",
+        "height": height,
+        "margin": MARGIN,
+        "font": font,
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "modebar": {"bgcolor": "rgba(255,255,255,0.8)", "color": QUIET, "activecolor": INK},
+        "hoverlabel": {"align": "left", "bgcolor": "white", "bordercolor": QUIET, "font": {**font, "size": 13}},
+        "hovermode": "closest",
+        "showlegend": False,
+        **more,
+    }
+
+
+def axis(title: str = "", logarithmic: bool = False, **more: Any) -> dict[str, Any]:
+    """A quiet axis."""
+    if logarithmic:
+        more |= {"type": "log", "dtick": 1, "exponentformat": "none", "separatethousands": True}
+    return {
+        "title": {"text": title + ", logarithmic" * logarithmic, "font": {"color": QUIET, "size": 12}, "standoff": 8},
+        "gridcolor": GRID,
+        "linecolor": GRID,
+        "zeroline": False,
+        "tickfont": {"color": QUIET},
+        **more,
+    }
 
 
 def convergence(result: Result) -> Figure:
@@ -59,11 +100,8 @@ def convergence(result: Result) -> Figure:
             line={"color": colour, "width": 2, "dash": dash},
             hovertemplate=f"{name} {level}<extra></extra>",
         )
-    wide = max(seconds) > 100 * min(seconds)
-    times = axis("seconds, logarithmic", type="log", dtick=1, exponentformat="none") if wide else axis("seconds")
-    figure.update_layout(layout(HEIGHT, xaxis=times, yaxis=axis(tickformat="d"), **LEGEND_ABOVE))
-    figure.update_layout(margin={"t": 40, "l": 56}, hovermode="closest")
-    return figure
+    times = axis("seconds", logarithmic=max(seconds) > 100 * min(seconds))
+    return figure.update_layout(layout(HEIGHT, xaxis=times, yaxis=axis(tickformat="d"), **_LEGEND_ABOVE))
 
 
 def utilisation(schedule: Schedule) -> np.ndarray:
@@ -93,9 +131,9 @@ def machine_utilisation(schedule: Schedule) -> Figure:
         )
         for column, (name, colour) in enumerate([("busy", ACCENT), ("idle between operations", "#cbd5e1")])
     ]
+    machines = axis("machine", type="category", showgrid=False)
     share = axis("% of the makespan", range=[0, 100])
-    figure = Figure(bars, layout(HEIGHT, barmode="stack", bargap=0.25, yaxis=share, **LEGEND_ABOVE))
-    return figure.update_layout(xaxis=axis("machine", type="category", showgrid=False), margin={"t": 40, "l": 56})
+    return Figure(bars, layout(HEIGHT, barmode="stack", bargap=0.25, xaxis=machines, yaxis=share, **_LEGEND_ABOVE))
 
 
 def anytime(curves: Mapping[str, Curve], by: str) -> Figure:
@@ -113,8 +151,8 @@ def anytime(curves: Mapping[str, Curve], by: str) -> Figure:
             line={"width": 2, "color": colour, "shape": "hv"},
             hovertemplate=f"%{{y:.2f}} % at %{{x:,.3~r}} {by}<br>{name}, {curve.runs} runs<extra></extra>",
         )
-    figure.update_layout(layout(ANYTIME_HEIGHT, hovermode="closest", **LEGEND_BELOW))
     gap = axis("mean gap to the best known makespan or bound, %", rangemode="tozero")
+    legend = {**_LEGEND, "y": -0.16, "yanchor": "top"}
     return figure.update_layout(
-        xaxis=axis(f"{by}, logarithmic", type="log", dtick=1, exponentformat="none", separatethousands=True), yaxis=gap
+        layout(ANYTIME_HEIGHT, showlegend=True, legend=legend, xaxis=axis(by, logarithmic=True), yaxis=gap)
     )

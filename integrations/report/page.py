@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from integrations.libraries import library
 from l2s_plugin import __version__
-from l2s_plugin.errors import L2SError, missing_extra
+from l2s_plugin.errors import L2SError
 from l2s_plugin.files import check_writable, write_text
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
     from plotly.graph_objects import Figure
 
-EXTRA = "report"
+Chart = dict[str, Any]
 
 
 def check_report(path: str | Path) -> None:
@@ -23,29 +22,21 @@ def check_report(path: str | Path) -> None:
         raise L2SError(f"cannot write the report {path}: its name must end in .html")
     check_writable(path)
     for package in ("jinja2", "plotly"):
-        try:
-            import_module(package)
-        except ImportError as error:
-            raise missing_extra(package, EXTRA) from error
+        library(package, "report")
 
 
-class Chart(NamedTuple):
-    """A figure and the place that the page keeps for it."""
+def chart(name: str, label: str, figure: Figure) -> Chart:
+    """A figure and its place on the page: its own `name`, and a `label` for those who cannot see it."""
+    from markupsafe import Markup
 
-    name: str  # unique on the page
-    label: str  # for those who cannot see it
-    height: int  # pixels
-    figure: Markup  # JSON
-
-    @classmethod
-    def of(cls, name: str, label: str, figure: Figure) -> Chart:
-        return cls(name, label, figure.layout.height, _inside_script(figure.to_json()))
+    json = figure.to_json().replace("<", "\\u003c").replace(">", "\\u003e")  # nothing can end the script element
+    return {"name": name, "label": label, "height": figure.layout.height, "figure": Markup(json)}
 
 
 def save_page(template: str, path: str | Path, **context: Any) -> None:
     """Fill a template and write it, aside first and then renamed.
 
-    Templates escape everything they are given, and `tojson` does so for scripts; `Chart.of` for figures.
+    Templates escape everything they are given, and `tojson` does so for scripts; `chart` for figures.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from plotly.offline import get_plotlyjs
@@ -59,10 +50,3 @@ def save_page(template: str, path: str | Path, **context: Any) -> None:
     )
     page = environment.get_template(template).render(plotly_js=get_plotlyjs(), version=__version__, **context)
     write_text(path, page)
-
-
-def _inside_script(json: str) -> Markup:
-    """JSON in which nothing can end the script element around it."""
-    from markupsafe import Markup
-
-    return Markup(json.replace("<", "\\u003c").replace(">", "\\u003e"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from heuristics.result import Result
 from integrations.report.charts import convergence, machine_utilisation, utilisation
 from integrations.report.gantt import gantt
-from integrations.report.page import Chart, check_report, save_page
+from integrations.report.page import chart, check_report, save_page
 from l2s_plugin.errors import L2SError
 
 
@@ -29,24 +29,12 @@ def save_report(results: Sequence[Result], path: str | Path, *, command: str | N
         raise L2SError("a report needs at least one result")
     check_report(path)
     sections = [_section(number, result) for number, result in enumerate(results)]
-    data = {"command": command, "results": [section.data for section in sections]}
+    data = {"command": command, "results": [section["data"] for section in sections]}
     save_page("results.html", path, title=_title(results), sections=sections, command=command, data=data)
 
 
-class Section(NamedTuple):
+def _section(number: int, result: Result) -> dict[str, Any]:
     """What the page says about one result."""
-
-    anchor: str
-    data: dict[str, Any]  # what `--json` prints, and more
-    key_figures: list[tuple[str, str, str]]  # field of `data`, what it is called, its value
-    parameters: list[tuple[str, str, str]]
-    machine_view: Chart
-    job_view: Chart
-    convergence: Chart
-    utilisation: Chart
-
-
-def _section(number: int, result: Result) -> Section:
     data = _data(result)
     name = data["instance"]
     charts = {
@@ -55,13 +43,13 @@ def _section(number: int, result: Result) -> Section:
         "convergence": (f"makespan over time for {name}", convergence(result)),
         "utilisation": (f"machine utilisation of {name}", machine_utilisation(result.schedule)),
     }
-    return Section(
-        anchor=f"result-{number}",
-        data=data,
-        key_figures=_key_figures(data),
-        parameters=_parameters(data),
-        **{key: Chart.of(f"{key}-{number}", *chart) for key, chart in charts.items()},
-    )
+    return {
+        "anchor": f"result-{number}",
+        "data": data,
+        "key_figures": _named(data | {"bound_source": data["bound_source"] or "not said"}, _KEY_FIGURES),
+        "parameters": _named(data, _PARAMETERS),
+        **{key: chart(f"{key}-{number}", *labelled) for key, labelled in charts.items()},
+    }
 
 
 def _data(result: Result) -> dict[str, Any]:
@@ -77,37 +65,32 @@ def _data(result: Result) -> dict[str, Any]:
     }
 
 
-def _key_figures(data: dict[str, Any]) -> list[tuple[str, str, str]]:
-    rows = [
-        ("makespan", "makespan", f"{data['makespan']}"),
-        ("lower_bound", "lower bound", f"{data['lower_bound']}"),
-        ("bound_source", "source of the bound", data["bound_source"] or "not said"),
-        ("gap", "gap to the bound", f"{100 * data['gap']:.2f} %"),
-        ("mean_utilisation", "mean utilisation", f"{100 * data['mean_utilisation']:.1f} %"),
-        ("time_to_best", "time to best", f"{data['time_to_best']:.2f} s"),
-    ]
-    for field, label in (("upper_bound", "best known"), ("claimed_upper_bound", "claimed upper bound, not checked")):
-        if data[field] is not None:
-            rows.insert(3, (field, label, f"{data[field]}"))
-    return rows
+Entry = tuple[str, str, Callable[[Any], str]]  # field, what it is called, how it is written
+
+_KEY_FIGURES: tuple[Entry, ...] = (
+    ("makespan", "makespan", str),
+    ("lower_bound", "lower bound", str),
+    ("bound_source", "source of the bound", str),
+    ("claimed_upper_bound", "claimed upper bound, not checked", str),
+    ("upper_bound", "best known", str),
+    ("gap", "gap to the bound", lambda share: f"{100 * share:.2f} %"),
+    ("mean_utilisation", "mean utilisation", lambda share: f"{100 * share:.1f} %"),
+    ("time_to_best", "time to best", "{:.2f} s".format),
+)
+_PARAMETERS: tuple[Entry, ...] = (
+    *((name, name, str) for name in ("method", "selector", "neighbourhood", "polisher")),
+    ("initial", "first schedule", str),
+    *((name, name, str) for name in ("gear", "seed", "workers")),
+    ("steps", "steps", "{:,}".format),
+    ("seconds", "seconds", "{:.2f}".format),
+    ("steps_per_second", "steps per second", "{:,.0f}".format),
+    ("stopped_by", "stopped by", str),
+)
 
 
-def _parameters(data: dict[str, Any]) -> list[tuple[str, str, str]]:
-    rows = [
-        ("method", "method", data["method"]),
-        ("selector", "selector", data["selector"]),
-        ("neighbourhood", "neighbourhood", data["neighbourhood"]),
-        ("polisher", "polisher", data["polisher"]),
-        ("initial", "first schedule", data["initial"]),
-        ("gear", "gear", data["gear"]),
-        ("seed", "seed", data["seed"]),
-        ("workers", "workers", data["workers"]),
-        ("steps", "steps", f"{data['steps']:,}"),
-        ("seconds", "seconds", f"{data['seconds']:.2f}"),
-        ("steps_per_second", "steps per second", f"{data['steps_per_second']:,.0f}"),
-        ("stopped_by", "stopped by", data["stopped_by"]),
-    ]
-    return [(field, label, str(value)) for field, label, value in rows if value not in (None, "")]
+def _named(data: dict[str, Any], table: Iterable[Entry]) -> list[tuple[str, str, str]]:
+    """Field, label and text of what there is to say."""
+    return [(field, label, text(data[field])) for field, label, text in table if data[field] not in (None, "")]
 
 
 def _title(results: Sequence[Result]) -> str:
