@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from integrations.gymnasium.episodes import Episodes, Observation, whole_number
-from l2s_plugin.errors import L2SError
+from heuristics.training.environment import DUMMY, Environment
+from heuristics.training.instances import parse_size
+from l2s_plugin.errors import L2SError, whole_number
 from l2s_plugin.instance import Instance
+from l2s_plugin.loader import load
+from l2s_plugin.policy.config import PolicyConfig
+from l2s_plugin.policy.graph.graphs import GraphBatch, node_features
 from l2s_plugin.schedule import Schedule
 
+Observation = dict[str, NDArray[Any]]
 Info = dict[str, Any]
+Outcome = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]  # rewards, terminated, truncated
+
+_LONGEST = 99  # duration in random instances
+_SEEDS = 2**31
+_SPANS = (4, 16, 64)  # steps
 
 
 class JobShopImprovementEnv(gymnasium.Env[Any, Any]):
@@ -57,48 +69,39 @@ class JobShopImprovementEnv(gymnasium.Env[Any, Any]):
 
     metadata = {"render_modes": []}  # noqa: RUF012 (declared so by the base class)
 
-    def __init__(
-        self,
-        size: str | None = None,
-        instance: Instance | str | Path | None = None,
-        max_steps: int = 500,
-        max_moves: int | None = None,
-        **options: Any,
-    ) -> None:
-        self._episodes = Episodes(1, size, instance, max_steps, max_moves, **options)
-        self.observation_space = self._episodes.observation_space
-        self.action_space = self._episodes.action_space
+    def __init__(self, size: str | None = None, instance: Instance | str | Path | None = None, **options: Any) -> None:
+        self._batch = JobShopImprovementVectorEnv(1, size=size, instance=instance, **options)
+        self.observation_space = self._batch.single_observation_space
+        self.action_space = self._batch.single_action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Begin an episode; the seed decides about the instance and all that is random in its trajectory."""
         super().reset(seed=seed)
         _refuse(options)
-        self._episodes.begin(0, self.np_random)
+        self._batch.begin(0, self.np_random)
         return self._look()
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, Info]:
         """Take one action."""
-        if self._episodes.over[0]:
+        if self._batch.over[0]:
             raise L2SError("there is no episode to continue: call reset first")
-        rewards, terminated, truncated = self._episodes.step([action])
+        rewards, terminated, truncated = self._batch.advance([action])
         observation, info = self._look()
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     @property
     def schedule(self) -> Schedule:
         """The current schedule."""
-        return self._episodes.environment.schedule(0)
+        return self._batch.schedule(0)
 
     @property
     def best_schedule(self) -> Schedule:
         """The best schedule of the episode."""
-        return self._episodes.environment.best_schedule(0)
+        return self._batch.best_schedule(0)
 
     def _look(self) -> tuple[Observation, Info]:
-        observation = {name: array[0] for name, array in self._episodes.observe().items()}
-        info = self._episodes.info()
-        numbers = {name: int(info.pop(name)[0]) for name in ("makespan", "incumbent")}
-        return observation, numbers | {"action_mask": info["action_mask"][0]}
+        observation, info = ({name: array[0] for name, array in part.items()} for part in self._batch.look())
+        return observation, info | {name: int(info[name]) for name in ("makespan", "incumbent")}
 
 
 class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
@@ -116,14 +119,43 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
-    def __init__(self, num_envs: int = 1, **options: Any) -> None:
-        self.num_envs = whole_number("num_envs", num_envs)
-        self._episodes = Episodes(self.num_envs, **options)
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        size: str | None = None,
+        instance: Instance | str | Path | None = None,
+        max_steps: int = 500,
+        max_moves: int | None = None,
+        features: str = "scaled",
+        host: str = "local-search",
+        neighbourhood: Any = "n5",
+        reward: str = "incumbent",
+        start: str = "fdd/mwkr",
+    ) -> None:
+        if size is not None and instance is not None:
+            raise L2SError("an environment takes a size or an instance, not both")
+        PolicyConfig(features=features)  # refuses unknown ones
+        self.num_envs = whole_number("num_envs", num_envs, 1)
+        self._size = parse_size("10x10" if size is None else size)
+        self._instance = None if instance is None else _loaded(instance)
+        self._max_steps = whole_number("max_steps", max_steps, 1)
+        self._make = partial(
+            Environment, host=host, neighbourhood=neighbourhood, features=features, reward=reward, start=start
+        )
         self._generators = [seeding.np_random()[0] for _ in range(self.num_envs)]
-        self.single_observation_space = self._episodes.observation_space
-        self.single_action_space = self._episodes.action_space
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        example = self._draw(0)
+        capacity = whole_number("max_moves", example.n_operations if max_moves is None else max_moves, 1)
+        longest = np.full(example.n_operations, _LONGEST) if self._instance is None else example.duration
+        self._environment = self._make([example] * self.num_envs)
+        self.over = np.ones(self.num_envs, np.bool_)  # none has begun
+        self._steps = np.zeros(self.num_envs, np.int64)
+        self._numbers = np.full((self.num_envs, capacity), DUMMY)  # what the environment calls each action
+        self.single_action_space = spaces.Discrete(capacity)
+        self.single_observation_space = observation_space(example.n_jobs, longest, features, capacity)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.look()
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -133,27 +165,73 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         for b, its_seed in enumerate(self._seeds(seed)):
             if its_seed is not None:
                 self._generators[b] = seeding.np_random(its_seed)[0]
-            self._episodes.begin(b, self._generators[b])
-        return self._episodes.observe(), self._info()
+            self.begin(b, self._generators[b])
+        return self._look()
 
     def step(
         self, actions: ArrayLike
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Take one action in every trajectory."""
-        begins = self._episodes.over
-        rewards, terminated, truncated = self._episodes.step(actions)
+        begins = self.over
+        rewards, terminated, truncated = self.advance(actions)
         for b in np.flatnonzero(begins).tolist():
-            self._episodes.begin(b, self._generators[b])
+            self.begin(b, self._generators[b])
             rewards[b], terminated[b], truncated[b] = 0, False, False
-        return self._episodes.observe(), rewards, terminated, truncated, self._info()
+        observation, info = self._look()
+        return observation, rewards, terminated, truncated, info
 
     def schedule(self, b: int) -> Schedule:
         """The current schedule of one trajectory."""
-        return self._episodes.environment.schedule(b)
+        return self._environment.schedule(b)
 
     def best_schedule(self, b: int) -> Schedule:
         """The best schedule of one trajectory's episode."""
-        return self._episodes.environment.best_schedule(b)
+        return self._environment.best_schedule(b)
+
+    def begin(self, b: int, rng: np.random.Generator) -> None:
+        """Begin an episode of trajectory `b`."""
+        instance_seed, seed = rng.integers(_SEEDS, size=2).tolist()
+        self._environment.adopt(b, self._make([self._draw(instance_seed)], seed=seed))
+        self._steps[b] = 0
+        self.over[b] = False
+
+    def advance(self, actions: ArrayLike) -> Outcome:
+        """Take one action each."""
+        chosen = self._checked(actions)
+        rewards = self._environment.step(self._numbers[np.arange(len(chosen)), chosen])
+        self._steps += 1
+        terminated, truncated = self._environment.absorbed, self._steps >= self._max_steps
+        self.over = terminated | truncated
+        return rewards, terminated, truncated
+
+    def look(self) -> tuple[Observation, Info]:
+        """Observation and info of all trajectories. Has to be called between two steps."""
+        graphs = self._environment.observe()
+        first_node = graphs.offset[:-1, None]
+        moves, hints = self._offer(graphs)
+        mask = (self._numbers != DUMMY).astype(np.int8)
+        mask[:, 0] = 1  # so that there always is something to choose
+        nodes = {name: getattr(graphs, name) for name in ("job_pred", "machine_pred", "job_end")}
+        observation = {
+            "features": graphs.features.reshape(self.num_envs, -1, 3),
+            **{name: array.reshape(self.num_envs, -1) - first_node for name, array in nodes.items()},
+            "moves": moves,
+            "hints": hints,
+            "action_mask": mask,
+        }
+        makespans = {
+            "makespan": self._environment.makespans.astype(np.int64),
+            "incumbent": self._environment.incumbents,
+        }
+        return observation, makespans | {"action_mask": mask.copy()}
+
+    def _look(self) -> tuple[Observation, Info]:
+        """As in other vector environments: beside each entry, which trajectories have it."""
+        observation, info = self.look()
+        return observation, info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in info}
+
+    def _draw(self, seed: int) -> Instance:
+        return self._size.instance(seed) if self._instance is None else self._instance
 
     def _seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
         if not isinstance(seed, list):
@@ -162,10 +240,65 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
             raise L2SError(f"{len(seed)} seeds for {self.num_envs} trajectories, expected one for each")
         return seed
 
-    def _info(self) -> Info:
-        """As in other vector environments: beside each entry, which trajectories have it."""
-        info = self._episodes.info()
-        return info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in info}
+    def _checked(self, actions: ArrayLike) -> NDArray[np.integer[Any]]:
+        chosen, count = np.asarray(actions), self._numbers.shape[1]
+        if chosen.shape != self.over.shape or not np.issubdtype(chosen.dtype, np.integer):
+            raise L2SError(f"expected {len(self.over)} actions as whole numbers, got {_in_one_line(actions)}")
+        if ((chosen < 0) | (chosen >= count)).any():
+            raise L2SError(f"an action is a number from 0 to {count - 1}, got {_in_one_line(actions)}")
+        return chosen
+
+    def _offer(self, graphs: GraphBatch) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Number the moves of every trajectory, the most promising first; nodes and hints of each action."""
+        shape = self._numbers.shape
+        moves, hints = np.zeros((*shape, 2), np.int64), np.zeros((*shape, 1 + len(_SPANS)), np.float32)
+        b = graphs.move_graph
+        gains, idle = self._environment.promises()
+        order = np.lexsort((-gains, b))  # stays within each trajectory
+        n_moves = self._environment.n_actions
+        first_move = np.cumsum(n_moves) - n_moves
+        action = np.arange(len(order)) - first_move[b]
+        b, order, action = (column[action < shape[1]] for column in (b, order, action))
+        moves[b, action] = np.column_stack((graphs.u, graphs.v))[order] - graphs.offset[b, None]
+        recency = (np.exp(-idle / span) for span in _SPANS)
+        hints[b, action] = np.column_stack((gains, *recency))[order]
+        self._numbers.fill(DUMMY)
+        self._numbers[b, action] = order - first_move[b]
+        return moves, hints
+
+
+def observation_space(n_jobs: int, duration: NDArray[Any], features: str, capacity: int) -> spaces.Dict:
+    """The space of one trajectory; `duration` (n) holds the longest that operations can be."""
+    n = len(duration)
+    total = int(duration.sum())
+    latest = np.full(n, total)
+    largest = node_features(duration, latest, latest, total, features)
+    largest = np.nextafter(np.broadcast_to(largest.max(axis=0), (n + 2, 3)), np.float32(np.inf))
+    # an estimate adds two paths through the schedule, which are no longer than all operations together
+    gain_and_recency = np.tile(np.array([[-2 * n, 0, 0, 0], [n, 1, 1, 1]], np.float32), (capacity, 1, 1))
+    return spaces.Dict(
+        {
+            "features": spaces.Box(np.float32(0), largest, (n + 2, 3), np.float32),
+            "job_pred": spaces.Box(0, n + 1, (n + 2,), np.int64),
+            "machine_pred": spaces.Box(0, n + 1, (n + 2,), np.int64),
+            "job_end": spaces.Box(1, n, (n_jobs,), np.int64),
+            "moves": spaces.Box(0, n, (capacity, 2), np.int64),
+            "hints": spaces.Box(gain_and_recency[:, 0], gain_and_recency[:, 1], (capacity, 4), np.float32),
+            "action_mask": spaces.MultiBinary(capacity),
+        }
+    )
+
+
+def _in_one_line(value: Any) -> str:
+    return " ".join(repr(value).split())
+
+
+def _loaded(instance: Any) -> Instance:
+    if isinstance(instance, str | Path):
+        return load(instance)
+    if not isinstance(instance, Instance):
+        raise L2SError(f"instance must be an Instance, a name or a file, got {instance!r}")
+    return instance
 
 
 def _refuse(options: dict[str, Any] | None) -> None:
