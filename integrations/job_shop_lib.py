@@ -34,11 +34,8 @@ def export_instance(instance: Instance) -> Any:
     expect(instance, Instance, InstanceError)
     jobs = [[job_shop_lib.Operation(machine, duration) for machine, duration in job] for job in instance.jobs()]
     lower, upper = instance.lower_bound, instance.upper_bound
-    metadata: dict[str, Any] = {
-        "optimum": upper if lower == upper else None,
-        "lower_bound": lower,
-        "upper_bound": upper,
-    }
+    optimum = upper if lower == upper else None
+    metadata: dict[str, Any] = {"optimum": optimum, "lower_bound": lower, "upper_bound": upper}
     if instance.n_machines > 1 + instance.machine.max():
         metadata[_MACHINES] = instance.n_machines
     return job_shop_lib.JobShopInstance(jobs, instance.name, **metadata)
@@ -163,36 +160,27 @@ class NeighbourGenerator:
     def __init__(
         self, selector: Any = "boltzmann", neighbourhood: Any = "n5", registry: Registry | None = None
     ) -> None:
-        self._parts = (neighbourhood, selector)
+        self._parts = (neighbourhood, selector, Memory())
         self._registry = registry
         self._search: Search | None = None
         self._theirs: Any = None
 
     def __call__(self, schedule: Any, random_generator: random.Random | None = None) -> Any:
         """The schedule after one move."""
-        search = self._search_for(schedule.instance)
-        self._reseed(search, random_generator or random.Random())
+        theirs, source = schedule.instance, random_generator or random.Random()
+        if self._search is None or self._theirs is not theirs:  # the annealing asks thousands of times for the same
+            self._search = Search(import_instance(theirs), *self._parts, registry=self._registry)
+            self._theirs = theirs
+        search = self._search
+        # all randomness comes from the annealing's generator: same seed, same run
+        search.state.rng[0] = source.getrandbits(64)
+        search.rng = np.random.default_rng(source.getrandbits(64))
         search.start(_imported(schedule, search.instance).linear_order)
         before = search.step
         search.run(before + 1)
         if search.step == before:
             return schedule
-        return _scheduled(Schedule.from_linear_order(search.instance, search.view.linear_order), schedule.instance)
-
-    def _search_for(self, theirs: Any) -> Search:
-        """One search per instance: the annealing asks thousands of times for the same."""
-        if self._search is None or self._theirs is not theirs:
-            neighbourhood, selector = self._parts
-            instance = import_instance(theirs)
-            self._search = Search(instance, neighbourhood, selector, Memory(), registry=self._registry)
-            self._theirs = theirs
-        return self._search
-
-    @staticmethod
-    def _reseed(search: Search, source: random.Random) -> None:
-        """All randomness comes from the annealing's generator: same seed, same run."""
-        search.state.rng[0] = source.getrandbits(64)
-        search.rng = np.random.default_rng(source.getrandbits(64))
+        return _scheduled(Schedule.from_linear_order(search.instance, search.view.linear_order), theirs)
 
 
 def _job_shop_lib() -> Any:

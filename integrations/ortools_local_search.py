@@ -89,13 +89,10 @@ class Ranking:
         self, instance: Instance, selector: Any, neighbourhood: Any, seed: int, registry: Registry | None
     ) -> None:
         selector = (registry or default_registry()).create(SelectorSpec, selector)
-        self._form = compiled_form(selector)
-        if self._form is not None and self._form.values == "smallest":
-            selector = self._form = replace(self._form, values="estimate")  # all values count, not only the smallest
+        form = compiled_form(selector)
+        if form is not None and form.values == "smallest":
+            selector = replace(form, values="estimate")  # all values count, not only the smallest
         self.search = Search(instance, neighbourhood, selector, Memory(), seed, PYTHON, registry)
-        self._parameters = None
-        if self._form is not None:
-            self._parameters = np.ascontiguousarray(self._form.parameters(instance), np.float32)
 
     def moves(self, linear_order: Order) -> list[tuple[int, int, bool]]:
         """(u, v, forward) of every move; those that the selector refuses are left out."""
@@ -110,10 +107,10 @@ class Ranking:
         return [(int(candidates.u[r]), int(candidates.v[r]), bool(candidates.forward[r])) for r in rows]
 
     def _ranked(self, count: int) -> list[int]:
-        search = self.search
-        if self._form is not None:
+        search, selection = self.search, self.search.selection
+        if selection.score is not None:
             scores = search.record.scores
-            kernels.score_moves(self._form.score, search.state, search.moves, count, self._parameters, scores)
+            kernels.score_moves(selection.score, search.state, search.moves, count, selection.parameters, scores)
             return _by_score(scores[:count])
         if hasattr(search.selector, "score_moves"):
             return _by_score(np.asarray(search.selector.score_moves(search.view, search.candidates()), float))

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from integrations.cp_sat.attempt import Log, attempt
-from integrations.cp_sat.incumbent import Incumbent
+from integrations.cp_sat.attempt import Incumbent, Log, attempt
 from integrations.cp_sat.model import JobShopModel, Window, random_window
 from l2s_plugin.schedule import Schedule
 

@@ -15,7 +15,7 @@ from heuristics.population.memetic import begin, settle, shares_of, steps_per_ro
 from heuristics.result import Result
 from integrations.cp_sat import backend
 from integrations.cp_sat.assistant import Assistant
-from integrations.cp_sat.incumbent import Incumbent
+from integrations.cp_sat.attempt import Incumbent
 from integrations.cp_sat.options import WarmStart, check_log, check_parameters, check_warm_start, check_workers
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry

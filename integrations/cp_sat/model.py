@@ -17,7 +17,6 @@ from integrations.cp_sat import backend
 from l2s_plugin.instance import Instance, IntArray
 from l2s_plugin.schedule import Schedule
 
-Times = NDArray[np.int64]
 Values = Callable[[Any], int]  # the value of a variable in a solution
 
 
@@ -168,9 +167,9 @@ class Window(_Model):
         return Schedule.from_linear_order(self.instance, np.concatenate((self.past, by_time, self.future)))
 
 
-def _largest(owner: NDArray[Any], count: int, operations: NDArray[Any], times: NDArray[Any]) -> Times:
+def _largest(owner: NDArray[Any], count: int, operations: NDArray[Any], times: NDArray[Any]) -> NDArray[np.int64]:
     """The largest time among the given operations of each job or machine; 0 where there are none."""
-    largest: Times = np.zeros(count, np.int64)
+    largest = np.zeros(count, np.int64)
     np.maximum.at(largest, owner[operations], times[operations])
     return largest
 

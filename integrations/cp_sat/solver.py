@@ -11,8 +11,7 @@ from heuristics.hosts.trajectories import first_schedule
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
 from integrations.cp_sat import backend
-from integrations.cp_sat.attempt import LOOK, Log, attempt
-from integrations.cp_sat.incumbent import Incumbent
+from integrations.cp_sat.attempt import LOOK, Incumbent, Log, attempt
 from integrations.cp_sat.model import JobShopModel
 from integrations.cp_sat.options import WarmStart, check_log, check_parameters, check_warm_start, check_workers
 from l2s_plugin.instance import Instance
