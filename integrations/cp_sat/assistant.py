@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from integrations.cp_sat.attempt import Incumbent, Log, attempt
+from integrations.cp_sat.attempt import Incumbent, attempt
 from integrations.cp_sat.model import JobShopModel, Window, random_window
 from l2s_plugin.schedule import Schedule
 
@@ -36,15 +35,13 @@ class Assistant:
     the search has to wait during a turn.
     """
 
-    def __init__(
-        self, incumbent: Incumbent, workers: int, seed: int, parameters: Mapping[str, Any], log: Log | None
-    ) -> None:
+    def __init__(self, incumbent: Incumbent, workers: int, options: dict[str, Any]) -> None:
         self._incumbent = incumbent
         self._monitor = incumbent.monitor
         self._instance = incumbent.monitor.instance
         self._most = 1.0 if workers > 1 else 0.5
-        self._rng = np.random.default_rng(seed)
-        self._options: dict[str, Any] = {"parameters": parameters, "log": log}
+        self._rng = np.random.default_rng(incumbent.monitor.way.seed)
+        self._options = options
         self._pool = ThreadPoolExecutor(1, "cp-sat-turn")
         self._turn: Future[None] | None = None
         self._dismissed = False

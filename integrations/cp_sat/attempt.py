@@ -1,4 +1,4 @@
-"""One run of CP-SAT in a thread of its own, so that the clock and the signals are watched, and who keeps its findings."""
+"""One run of CP-SAT in a thread of its own, so that clock and signals are watched, and who keeps what it finds."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from integrations.cp_sat import backend
 from integrations.cp_sat.model import JobShopModel, Window
 from l2s_plugin.errors import L2SError
 from l2s_plugin.schedule import Schedule
-
-Log = Callable[[str], None]
 
 LOOK = 0.02  # seconds between two looks at the clock
 _STOP_AGAIN = 0.2  # seconds: CP-SAT does not hear a request to stop that comes before it has begun
@@ -39,7 +37,7 @@ def attempt(
     workers: int = 1,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
-    log: Log | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> str:
     """Solve a model, until `over` says so at the latest; returns CP-SAT's status.
 

@@ -13,10 +13,9 @@ from heuristics.monitor import Listener, Monitor
 from heuristics.population.islands import Island, Member, exchange_bests
 from heuristics.population.memetic import begin, settle, shares_of, steps_per_round
 from heuristics.result import Result
-from integrations.cp_sat import backend
 from integrations.cp_sat.assistant import Assistant
 from integrations.cp_sat.attempt import Incumbent
-from integrations.cp_sat.options import WarmStart, check_log, check_parameters, check_warm_start, check_workers
+from integrations.cp_sat.options import WarmStart, check_options, check_warm_start
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
@@ -54,15 +53,13 @@ def hybrid(
 
 def hybrid_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """What `hybrid` names."""
-    backend.load()
-    way = tabu_defaults(replace(way, workers=check_workers(way.workers)))
-    workers = way.workers or 1
-    line_log, parameters = check_log(way.log), check_parameters(way.parameters)
+    workers, options = check_options(way)
+    way = tabu_defaults(replace(way, workers=workers))
     islands = settle(way, monitor)
     with monitor, ThreadPoolExecutor(workers) as pool:
         begin(islands, way, monitor)
         incumbent = Incumbent(monitor)
-        assistant = Assistant(incumbent, workers, way.seed, parameters, line_log)
+        assistant = Assistant(incumbent, workers, options)
         crews = Crews(islands, monitor, pool)
         with monitor.contained():
             with assistant:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
+from heuristics.configuration import Configuration
 from heuristics.result import Result
 from integrations.cp_sat import backend
 from l2s_plugin.devices import available_cores
-from l2s_plugin.errors import L2SError, ScheduleError, unknown_name, whole_number
+from l2s_plugin.errors import L2SError, ScheduleError, unknown_name
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.schedule import Schedule
 
 WarmStart = Schedule | Result | str | os.PathLike[str] | None
-Log = Callable[[str], None] | bool | None
-
 
 _PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _OURS = {
@@ -31,14 +32,13 @@ _OURS = {
 }
 
 
-def check_workers(workers: int | None) -> int:
-    """All cores when None; more than there are is allowed, and told."""
+def check_options(way: Configuration) -> tuple[int, dict[str, Any]]:
+    """Workers, all cores unless given (more than there are is allowed, and told), and what every attempt is given."""
+    options = {"parameters": check_parameters(way.parameters), "log": check_log(way.log)}
     cores = available_cores()
-    if workers is None:
-        return cores
-    if whole_number("workers", workers, 1) > cores:
-        print(f"l2s: {workers} workers share {cores} core{'s' if cores > 1 else ''}", file=sys.stderr)
-    return int(workers)
+    if way.workers is not None and way.workers > cores:
+        print(f"l2s: {way.workers} workers share {cores} core{'s' if cores > 1 else ''}", file=sys.stderr)
+    return way.workers or cores, options
 
 
 def check_warm_start(instance: Instance, warm_start: WarmStart) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def check_warm_start(instance: Instance, warm_start: WarmStart) -> dict[str, Any
         return {"initial": Schedule.load(instance, Path(warm_start))}
     schedule = warm_start.schedule if isinstance(warm_start, Result) else warm_start
     if not isinstance(schedule, Schedule):
-        raise L2SError(f"a warm start is a schedule, a result or a file, got {_short(warm_start)}")
+        raise L2SError(f"a warm start is a schedule, a result or a file, got {short(warm_start)}")
     if schedule.instance != instance:
         raise ScheduleError(f"warm start: it belongs to {schedule.instance!r}, not to {instance!r}")
     try:
@@ -60,15 +60,13 @@ def check_warm_start(instance: Instance, warm_start: WarmStart) -> dict[str, Any
     return {"initial": schedule}
 
 
-def check_log(log: Log) -> Callable[[str], None] | None:
+def check_log(log: Any) -> Callable[[str], None] | None:
     """True prints CP-SAT's log to standard error; a function gets it line by line."""
-    if log is None or log is False:
-        return None
     if log is True:
-        return lambda line: print(line, file=sys.stderr)
-    if not callable(log):
-        raise L2SError(f"log must be True, False or a function that takes a line, got {_short(log)}")
-    return log
+        return partial(print, file=sys.stderr)
+    if log and not callable(log):
+        raise L2SError(f"log must be True, False or a function that takes a line, got {short(log)}")
+    return log or None
 
 
 def check_parameters(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -87,7 +85,7 @@ def check_parameters(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
         try:
             setattr(solver.parameters, name, checked[name])
         except (TypeError, ValueError) as error:  # more than 32 bits, say
-            raise L2SError(f"CP-SAT's parameter {name} cannot be {_short(value)}") from error
+            raise L2SError(f"CP-SAT's parameter {name} cannot be {short(value)}") from error
     if parameters and solver.status_name(solver.solve(cp_model.CpModel())) == "MODEL_INVALID":
         raise L2SError(f"CP-SAT refuses its parameters: {solver.solution_info()}")
     return checked
@@ -109,9 +107,4 @@ def _as(kind: type, choices: Mapping[str, Any], name: str, value: Any) -> Any:
     except (KeyError, TypeError, ValueError):
         pass
     expected = f"one of {', '.join(choices)}" if choices else _PLAIN[kind]
-    raise L2SError(f"CP-SAT's parameter {name} is {expected}, got {_short(value)}")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    raise L2SError(f"CP-SAT's parameter {name} is {expected}, got {short(value)}")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any, Unpack
 
 from heuristics.configuration import FIRST_RULE, Configuration, Options, run
 from heuristics.hosts.trajectories import first_schedule
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
-from integrations.cp_sat import backend
-from integrations.cp_sat.attempt import LOOK, Incumbent, Log, attempt
+from integrations.cp_sat.attempt import LOOK, Incumbent, attempt
 from integrations.cp_sat.model import JobShopModel
-from integrations.cp_sat.options import WarmStart, check_log, check_parameters, check_warm_start, check_workers
+from integrations.cp_sat.options import WarmStart, check_options, check_warm_start
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.stop import Condition, Stop
@@ -56,8 +54,7 @@ def solve(
 
 def cp_sat_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """What `cp-sat` names; it begins with the schedule or the dispatching rule given, or with nothing."""
-    backend.load()
-    workers, log, parameters = check_workers(way.workers), check_log(way.log), check_parameters(way.parameters)
+    workers, options = check_options(way)
     with monitor:
         incumbent = Incumbent(monitor)
         first = first_schedule(instance, way.initial or FIRST_RULE, way.seed, monitor.registry)
@@ -65,13 +62,11 @@ def cp_sat_method(instance: Instance, way: Configuration, monitor: Monitor) -> R
             if way.initial is not None:
                 incumbent.offer(first)
             if not monitor.should_stop(0):
-                _run(incumbent, first.makespan, workers, way.seed, parameters, log)
+                _run(incumbent, first.makespan, workers, options)
         return monitor.finish(incumbent.schedule or first, workers=workers, initial=way.initial)
 
 
-def _run(
-    incumbent: Incumbent, horizon: int, workers: int, seed: int, parameters: Mapping[str, Any], log: Log | None
-) -> None:
+def _run(incumbent: Incumbent, horizon: int, workers: int, options: dict[str, Any]) -> None:
     """Let CP-SAT improve the incumbent until it has the proof or the monitor says stop."""
     monitor = incumbent.monitor
     begin = monitor.seconds
@@ -93,9 +88,8 @@ def _run(
             incumbent.raise_bound,
             over=lambda: monitor.should_stop(0),
             workers=workers,
-            seed=seed,
-            parameters=parameters,
-            log=log,
+            seed=monitor.way.seed,
+            **options,
         )
-        if parameters and not monitor.should_stop(0):  # with a limit of their own
+        if options["parameters"] and not monitor.should_stop(0):  # with a limit of their own
             monitor.stopped_by = "CP-SAT"
