@@ -9,7 +9,7 @@ that offers a single neighbour ends a tabu search at once, so all moves are offe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -24,7 +24,7 @@ from heuristics.loop.search import PYTHON, Search, compiled_form
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
 from integrations.cp_sat import backend
-from l2s_plugin.errors import L2SError, unknown_name
+from l2s_plugin.errors import unknown_name
 from l2s_plugin.evaluator import Evaluator
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry, default_registry
@@ -68,7 +68,6 @@ def ortools_local_search(
 
 def ortools_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """What `ortools-local-search` names; the text after a colon is the metaheuristic."""
-    backend.load("ortools.constraint_solver.pywrapcp")
     metaheuristic = way.argument or METAHEURISTICS[0]
     if metaheuristic not in METAHEURISTICS:
         raise unknown_name("metaheuristic", metaheuristic, METAHEURISTICS)
@@ -102,32 +101,30 @@ class Ranking:
         if reason is not None:
             search.check_contract(reason)
             return []
-        candidates = search.candidates()
-        rows = self._ranked(len(candidates.u))
-        return [(int(candidates.u[r]), int(candidates.v[r]), bool(candidates.forward[r])) for r in rows]
+        u, v, forward = (column.tolist() for column in search.candidates()[:3])
+        return [(u[row], v[row], bool(forward[row])) for row in self._ranked(len(u))]
 
     def _ranked(self, count: int) -> list[int]:
         search, selection = self.search, self.search.selection
         if selection.score is not None:
-            scores = search.record.scores
+            scores = search.record.scores[:count]
             kernels.score_moves(selection.score, search.state, search.moves, count, selection.parameters, scores)
-            return _by_score(scores[:count])
-        if hasattr(search.selector, "score_moves"):
-            return _by_score(np.asarray(search.selector.score_moves(search.view, search.candidates()), float))
-        ranked: list[int] = []
-        rest = list(range(count))
+        elif hasattr(search.selector, "score_moves"):
+            scores = np.asarray(search.selector.score_moves(search.view, search.candidates()), float)
+        else:
+            return list(self._choices(list(range(count))))
+        if np.isnan(scores).any():
+            search.check_contract(kernels.BAD_SCORE)
+        return [row for row in np.argsort(-scores, kind="stable").tolist() if scores[row] > -np.inf]
+
+    def _choices(self, rest: list[int]) -> Iterator[int]:
+        """What the selector picks, one after the other."""
+        search = self.search
         while rest:
             choice = search.selector.select(search.view, search.moves.rows(rest), search.rng)
             if choice is None:
-                break
-            ranked.append(rest.pop(int(choice)))
-        return ranked
-
-
-def _by_score(scores: NDArray[Any]) -> list[int]:
-    if np.isnan(scores).any():
-        raise L2SError("the selector gave a score that is not a number")
-    return [row for row in np.argsort(-scores, kind="stable").tolist() if scores[row] > -np.inf]
+                return
+            yield rest.pop(int(choice))
 
 
 class _Run:
@@ -140,7 +137,6 @@ class _Run:
         self.monitor = monitor
         self.best_order: Order = first.order
         self.steps = 0
-        self._best = first.makespan
         self._first = first
         self._error: BaseException | None = None
         self._solver = self.pywrapcp.Solver("l2s")
@@ -200,8 +196,8 @@ class _Run:
         order = self.order(np.array([rank.Value() for rank in self.ranks]))
         makespan = int(Evaluator().evaluate(self.instance, order[np.newaxis]).makespan[0])
         self.steps += 1
-        if makespan < self._best:
-            self._best, self.best_order = makespan, order
+        if self.monitor.best is None or makespan < self.monitor.best:
+            self.best_order = order
             self.monitor.record(self.steps, makespan)
         self.makespan.SetValue(makespan)
 

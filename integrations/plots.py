@@ -166,9 +166,9 @@ def _labels(
         return
     weight = np.where(schedule.critical, "bold", "normal")
     middle = (schedule.start + schedule.end) / 2
-    style: dict[str, Any] = {"fontsize": size, "color": INK, "ha": "center", "va": "center_baseline", "clip_on": True}
+    look: dict[str, Any] = {"fontsize": size, "color": INK, "ha": "center", "va": "center_baseline", "clip_on": True}
     for x in np.flatnonzero(fits):
-        axes.text(float(middle[x]), float(rows[x]), str(groups[x]), fontweight=str(weight[x]), zorder=5, **style)
+        axes.text(float(middle[x]), float(rows[x]), str(groups[x]), fontweight=str(weight[x]), zorder=5, **look)
 
 
 def _frame(axes: Axes, by: str, n_rows: int, height: float) -> None:

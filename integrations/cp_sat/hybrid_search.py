@@ -68,8 +68,10 @@ def hybrid_method(instance: Instance, way: Configuration, monitor: Monitor) -> R
                     _meet(islands, incumbent, crews.steps)
             _meet(islands, incumbent, crews.steps)
         islands[0].rest()
+        best, known = _best(islands), incumbent.schedule
+        found = known if known is not None and known.makespan <= best.makespan else best.order
         parts = {"polisher": way.polisher, "initial": way.initial}
-        return monitor.finish(_best(islands, incumbent), crews.steps, workers, islands[0].search, **parts)
+        return monitor.finish(found, crews.steps, workers, islands[0].search, **parts)
 
 
 class Crews:
@@ -133,18 +135,14 @@ class Crews:
         self._slow_round = max(1, min(int(min(4.0, _ROUND / seconds) * self._slow_round), _MOST_STEPS))
 
 
-def _best(islands: list[Island], incumbent: Incumbent) -> Any:
-    """The incumbent, or the linear order of an island that has something better."""
-    best = min((island.best for island in islands), key=lambda member: member.makespan)
-    known = incumbent.schedule
-    return known if known is not None and known.makespan <= best.makespan else best.order
+def _best(islands: list[Island]) -> Member:
+    return min((island.best for island in islands), key=lambda member: member.makespan)
 
 
 def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
     """The search learns CP-SAT's schedule if that is better, and the other way round."""
     incumbent.step = step
-    best = min((island.best for island in islands), key=lambda member: member.makespan)
-    known = incumbent.schedule
+    best, known = _best(islands), incumbent.schedule
     if known is None or best.makespan < known.makespan:
         incumbent.offer(Schedule.from_linear_order(incumbent.monitor.instance, best.order))
     elif known.makespan < best.makespan:
