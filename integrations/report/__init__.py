@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from integrations.report.bench import save_bench_report
-from integrations.report.page import check_report
-from integrations.report.results import save_report
+from integrations.report.pages import check_report, save_bench_report, save_report
 
 __all__ = ["check_report", "save_bench_report", "save_report"]

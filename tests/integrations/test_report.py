@@ -21,8 +21,7 @@ import l2s_plugin as l2s
 from heuristics import Result, tabu_search
 from heuristics.hosts.dispatching import dispatch
 from integrations.report import check_report, save_report
-from integrations.report.charts import convergence, utilisation
-from integrations.report.gantt import details, gantt
+from integrations.report.charts import convergence, details, gantt, utilisation
 from l2s_plugin.errors import L2SError, MissingExtraError
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
