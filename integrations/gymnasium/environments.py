@@ -25,7 +25,6 @@ from l2s_plugin.schedule import Schedule
 
 Observation = dict[str, NDArray[Any]]
 Info = dict[str, Any]
-Outcome = tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]  # rewards, terminated, truncated
 
 _LONGEST = 99  # duration in random instances
 _SEEDS = 2**31
@@ -77,16 +76,15 @@ class JobShopImprovementEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, Info]:
         """Begin an episode; the seed decides about the instance and all that is random in its trajectory."""
         super().reset(seed=seed)
-        _refuse(options)
-        self._batch.begin(0, self.np_random)
-        return self._look()
+        self._batch.generators[0] = self.np_random
+        return _first(*self._batch.reset(options=options))
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, Info]:
         """Take one action."""
         if self._batch.over[0]:
             raise L2SError("there is no episode to continue: call reset first")
-        rewards, terminated, truncated = self._batch.advance([action])
-        observation, info = self._look()
+        observations, rewards, terminated, truncated, infos = self._batch.step([action])
+        observation, info = _first(observations, infos)
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     @property
@@ -99,9 +97,11 @@ class JobShopImprovementEnv(gymnasium.Env[Any, Any]):
         """The best schedule of the episode."""
         return self._batch.best_schedule(0)
 
-    def _look(self) -> tuple[Observation, Info]:
-        observation, info = ({name: array[0] for name, array in part.items()} for part in self._batch.look())
-        return observation, info | {name: int(info[name]) for name in ("makespan", "incumbent")}
+
+def _first(observations: Observation, infos: Info) -> tuple[Observation, Info]:
+    """What a batch of one shows, without the batch."""
+    info = {name: int(infos[name][0]) for name in ("makespan", "incumbent")}
+    return {name: array[0] for name, array in observations.items()}, info | {"action_mask": infos["action_mask"][0]}
 
 
 class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
@@ -143,7 +143,7 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         self._make = partial(
             Environment, host=host, neighbourhood=neighbourhood, features=features, reward=reward, start=start
         )
-        self._generators = [seeding.np_random()[0] for _ in range(self.num_envs)]
+        self.generators = [seeding.np_random()[0] for _ in range(self.num_envs)]
         example = self._draw(0)
         capacity = whole_number("max_moves", example.n_operations if max_moves is None else max_moves, 1)
         longest = np.full(example.n_operations, _LONGEST) if self._instance is None else example.duration
@@ -155,27 +155,31 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         self.single_observation_space = observation_space(example.n_jobs, longest, features, capacity)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.look()
+        self._look()
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
         """Begin an episode in every trajectory; from a single seed they get seed, seed + 1, ..."""
-        _refuse(options)
+        if options:
+            raise L2SError(f"reset takes no options, got {', '.join(map(str, options))}")
         for b, its_seed in enumerate(self._seeds(seed)):
             if its_seed is not None:
-                self._generators[b] = seeding.np_random(its_seed)[0]
-            self.begin(b, self._generators[b])
+                self.generators[b] = seeding.np_random(its_seed)[0]
+            self._begin(b)
         return self._look()
 
     def step(
         self, actions: ArrayLike
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Take one action in every trajectory."""
-        begins = self.over
-        rewards, terminated, truncated = self.advance(actions)
+        chosen, begins = self._checked(actions), self.over
+        rewards = self._environment.step(self._numbers[np.arange(self.num_envs), chosen])
+        self._steps += 1
+        terminated, truncated = self._environment.absorbed, self._steps >= self._max_steps
+        self.over = terminated | truncated
         for b in np.flatnonzero(begins).tolist():
-            self.begin(b, self._generators[b])
+            self._begin(b)
             rewards[b], terminated[b], truncated[b] = 0, False, False
         observation, info = self._look()
         return observation, rewards, terminated, truncated, info
@@ -188,23 +192,14 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         """The best schedule of one trajectory's episode."""
         return self._environment.best_schedule(b)
 
-    def begin(self, b: int, rng: np.random.Generator) -> None:
+    def _begin(self, b: int) -> None:
         """Begin an episode of trajectory `b`."""
-        instance_seed, seed = rng.integers(_SEEDS, size=2).tolist()
+        instance_seed, seed = self.generators[b].integers(_SEEDS, size=2).tolist()
         self._environment.adopt(b, self._make([self._draw(instance_seed)], seed=seed))
         self._steps[b] = 0
         self.over[b] = False
 
-    def advance(self, actions: ArrayLike) -> Outcome:
-        """Take one action each."""
-        chosen = self._checked(actions)
-        rewards = self._environment.step(self._numbers[np.arange(len(chosen)), chosen])
-        self._steps += 1
-        terminated, truncated = self._environment.absorbed, self._steps >= self._max_steps
-        self.over = terminated | truncated
-        return rewards, terminated, truncated
-
-    def look(self) -> tuple[Observation, Info]:
+    def _look(self) -> tuple[Observation, Info]:
         """Observation and info of all trajectories. Has to be called between two steps."""
         graphs = self._environment.observe()
         first_node = graphs.offset[:-1, None]
@@ -219,15 +214,12 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
             "hints": hints,
             "action_mask": mask,
         }
-        makespans = {
+        info = {
             "makespan": self._environment.makespans.astype(np.int64),
             "incumbent": self._environment.incumbents,
+            "action_mask": mask.copy(),
         }
-        return observation, makespans | {"action_mask": mask.copy()}
-
-    def _look(self) -> tuple[Observation, Info]:
-        """As in other vector environments: beside each entry, which trajectories have it."""
-        observation, info = self.look()
+        # as in other vector environments: beside each entry, which trajectories have it
         return observation, info | {f"_{name}": np.ones(self.num_envs, np.bool_) for name in info}
 
     def _draw(self, seed: int) -> Instance:
@@ -299,8 +291,3 @@ def _loaded(instance: Any) -> Instance:
     if not isinstance(instance, Instance):
         raise L2SError(f"instance must be an Instance, a name or a file, got {instance!r}")
     return instance
-
-
-def _refuse(options: dict[str, Any] | None) -> None:
-    if options:
-        raise L2SError(f"reset takes no options, got {', '.join(map(str, options))}")
