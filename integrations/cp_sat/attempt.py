@@ -15,7 +15,7 @@ from integrations.cp_sat.model import JobShopModel, Window
 from l2s_plugin.errors import L2SError
 from l2s_plugin.schedule import Schedule
 
-LOOK = 0.02  # seconds between two looks at the clock
+_LOOK = 0.02  # seconds between two looks at the clock
 _STOP_AGAIN = 0.2  # seconds: CP-SAT does not hear a request to stop that comes before it has begun
 # In small models the linear relaxation, which sees nothing of disjunctions, only costs time, and all that the
 # propagation of disjunctions can do pays off: ft10 is proven in a tenth of the time. At 20x20 the defaults find more.
@@ -81,7 +81,7 @@ def attempt(
     thread.start()
     try:
         while thread.is_alive() and not over():
-            thread.join(LOOK)
+            thread.join(_LOOK)
     finally:
         while thread.is_alive():
             solver.stop_search()

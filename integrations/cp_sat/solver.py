@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Unpack
 
 from heuristics.configuration import FIRST_RULE, Configuration, Options, run
 from heuristics.hosts.trajectories import first_schedule
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
-from integrations.cp_sat.attempt import LOOK, Incumbent, attempt
+from integrations.cp_sat.attempt import Incumbent, attempt
 from integrations.cp_sat.model import JobShopModel
 from integrations.cp_sat.options import WarmStart, check_options, check_warm_start
 from l2s_plugin.instance import Instance
@@ -77,9 +76,7 @@ def _run(incumbent: Incumbent, horizon: int, workers: int, options: dict[str, An
         if monitor.left < _READING * (monitor.seconds - begin):
             raise TimeoutError
     except TimeoutError:
-        while not monitor.should_stop(0):
-            time.sleep(LOOK)
-        return
+        monitor.stopped_by = monitor.stopped_by or "seconds"
     while not monitor.should_stop(0):  # CP-SAT may give up a moment before its time, which is not before ours
         attempt(
             model,
