@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from click.shell_completion import CompletionItem
 import integrations.cli.packages  # noqa: F401  (first: it looks whether what follows is ours)
 from integrations.cli.terminal import echo, prepare_streams
 from l2s_plugin import __version__
-from l2s_plugin.errors import L2SError
+from l2s_plugin.errors import L2SError, unknown_name
 
 DEBUG_VARIABLE = "L2S_DEBUG"
 EXIT_BAD_INPUT = 2
@@ -29,70 +28,27 @@ EXIT_BUG = 70  # EX_SOFTWARE: neither "a check failed" nor "bad input"
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE
 _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT}
-
-
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class Command(NamedTuple):
-    """Where a command is, what `l2s --help` says about it, and the example at the end of its own help."""
+    """The module of a command, and what `l2s --help` says about it."""
 
-    target: str
+    module: str
     summary: str
-    example: str
 
 
 COMMANDS = {
-    "solve": Command(
-        "integrations.cli.solve:solve",
-        "Find good schedules for instances.",
-        "l2s solve ta01 --time-limit 30 --output ta01.json --gantt ta01.png",
-    ),
-    "bench": Command(
-        "integrations.cli.bench:bench",
-        "Compare methods on sets of instances.",
-        "l2s bench ta:15x15 --method tabu --method hybrid --time-limit 10 --output out",
-    ),
-    "train": Command(
-        "integrations.cli.train:train",
-        "Train a policy for the learned selector.",
-        "l2s train --preset fast --size 10x10,15x15 --output out/policy",
-    ),
-    "check": Command(
-        "integrations.cli.check:check",
-        "Verify a schedule, independently of how it was found.",
-        "l2s check ta01 ta01.json",
-    ),
-    "instances": Command(
-        "integrations.cli.instances:instances",
-        "List the benchmark instances by name.",
-        "l2s instances ta:30x20",
-    ),
-    "generate": Command(
-        "integrations.cli.instances:generate",
-        "Make random instances, reproducibly.",
-        "l2s generate 20x15 --seed 7 -o random.txt",
-    ),
-    "convert": Command(
-        "integrations.cli.instances:convert",
-        "Turn an instance file into another format.",
-        "l2s convert random.txt random.json",
-    ),
-    "policies": Command(
-        "integrations.cli.policies:policies",
-        "List policies, or import one of the paper's authors.",
-        "l2s policies --json",
-    ),
-    "plugins": Command(
-        "integrations.cli.plugins:plugins",
-        "List plugins, what they offer, and what failed.",
-        "l2s plugins",
-    ),
-    "completion": Command(
-        "integrations.cli.completion:completion",
-        "Print what a shell needs to complete words of this program.",
-        'eval "$(l2s completion bash)"',
-    ),
+    "solve": Command("integrations.cli.solve", "Find good schedules for instances."),
+    "bench": Command("integrations.cli.bench", "Compare methods on sets of instances."),
+    "train": Command("integrations.cli.train", "Train a policy for the learned selector."),
+    "check": Command("integrations.cli.check", "Verify a schedule, independently of how it was found."),
+    "instances": Command("integrations.cli.instances", "List the benchmark instances by name."),
+    "generate": Command("integrations.cli.instances", "Make random instances, reproducibly."),
+    "convert": Command("integrations.cli.instances", "Turn an instance file into another format."),
+    "policies": Command("integrations.cli.policies", "List policies, or import one of the paper's authors."),
+    "plugins": Command("integrations.cli.plugins", "List plugins, what they offer, and what failed."),
+    "completion": Command("integrations.cli.completion", "Print what a shell needs to complete words of this program."),
 }
 
 
@@ -118,9 +74,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name].target.partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        command.epilog = command.epilog or example(COMMANDS[cmd_name].example)
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name].module), cmd_name)
         command.context_settings.update(_HELP)  # click keeps the first help option it makes, whoever asked for it
         return command
 
@@ -138,9 +92,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            close = get_close_matches(name, COMMANDS, cutoff=0.6)
-            hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(COMMANDS)}"
-            raise click.UsageError(f"unknown command {name!r}; {hint}", ctx)
+            raise click.UsageError(str(unknown_name("command", name, COMMANDS)), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -219,12 +171,7 @@ def _fail(error: Exception, message: str, code: int) -> None:
     sys.exit(code)
 
 
-@click.group(
-    cls=LazyGroup,
-    invoke_without_command=True,
-    context_settings=_HELP,
-    epilog=example("l2s solve ft06"),
-)
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings=_HELP, epilog=example("l2s solve ft06"))
 @click.version_option(__version__, "--version", prog_name="l2s", message="%(prog)s %(version)s")
 @click.pass_context
 def l2s(ctx: click.Context) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heuristics.configuration import Configuration
-from integrations.cli import EXIT_INTERRUPTED
+from integrations.cli import EXIT_INTERRUPTED, example
 from integrations.cli.completion import files, folders, names_of, sets_and_instances
 from integrations.cli.search_options import check_parts, takes
 from integrations.cli.terminal import echo, shown
@@ -35,7 +35,7 @@ QUICK_STEPS = "500,5000"
 DEFAULT_SECONDS = 10.0
 
 
-@click.command()
+@click.command(epilog=example("l2s bench ta:15x15 --method tabu --method hybrid --time-limit 10 --output out"))
 @click.argument("sets", nargs=-1, metavar="[SET|INSTANCE]...", shell_complete=sets_and_instances)
 @click.option(
     "--method",

@@ -6,12 +6,13 @@ import json
 
 import click
 
+from integrations.cli import example
 from integrations.cli.completion import files, instances
 from integrations.cli.terminal import echo
 from l2s_plugin.errors import L2SError, ScheduleError
 
 
-@click.command()
+@click.command(epilog=example("l2s check ta01 ta01.json"))
 @click.argument("instance", shell_complete=instances)
 @click.argument("schedule", metavar="SCHEDULE.json", shell_complete=files)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from integrations.cli import example
 from integrations.cli.terminal import echo
 from l2s_plugin.specs import Spec
 
@@ -20,7 +21,7 @@ SHELLS = ("bash", "zsh", "fish")
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-@click.command()
+@click.command(epilog=example('eval "$(l2s completion bash)"'))
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

@@ -7,7 +7,7 @@ import re
 
 import click
 
-from integrations.cli import completion
+from integrations.cli import completion, example
 from integrations.cli.terminal import echo
 from l2s_plugin import data
 from l2s_plugin.specs import InstanceFormatSpec
@@ -15,7 +15,7 @@ from l2s_plugin.specs import InstanceFormatSpec
 _formats = completion.names_of(InstanceFormatSpec)
 
 
-@click.command()
+@click.command(epilog=example("l2s instances ta:30x20"))
 @click.argument("words", metavar="[SET|NAME]...", nargs=-1, shell_complete=completion.instances)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def instances(words: tuple[str, ...], as_json: bool) -> None:
@@ -67,7 +67,7 @@ class Size(click.ParamType):
         return int(match[1]), int(match[2])
 
 
-@click.command()
+@click.command(epilog=example("l2s generate 20x15 --seed 7 -o random.txt"))
 @click.argument("size", type=Size())
 @click.option("--seed", type=click.IntRange(min=0), help="Any number; 0 unless given.")
 @click.option(
@@ -128,7 +128,7 @@ def generate(
     save(instance, output, format_name)
 
 
-@click.command()
+@click.command(epilog=example("l2s convert random.txt random.json"))
 @click.argument("source", metavar="INPUT", shell_complete=completion.instances)
 @click.argument("target", metavar="OUTPUT", shell_complete=completion.files)
 @click.option(

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from integrations.cli import example
 from integrations.cli.terminal import echo
 from l2s_plugin.registry import Plugin, Registry, default_registry
 
 
-@click.command()
+@click.command(epilog=example("l2s plugins"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plugins(as_json: bool) -> None:
     """List plugins: distribution, version, what each offers, failures and names claimed twice."""

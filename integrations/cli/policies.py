@@ -22,7 +22,7 @@ class ListingGroup(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=ListingGroup)
+@click.group(cls=ListingGroup, epilog=example("l2s policies --json"))
 def policies() -> None:
     """List policies, installed ones and files, or import one of the paper's authors.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heuristics.configuration import run
-from integrations.cli import EXIT_INTERRUPTED
+from integrations.cli import EXIT_INTERRUPTED, example
 from integrations.cli.choice import Choice, choose
 from integrations.cli.completion import files, folders, instances
 from integrations.cli.config import config_file, config_option
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from heuristics.result import Improvement, Result
 
 
-@click.command()
+@click.command(epilog=example("l2s solve ta01 --time-limit 30 --output ta01.json --gantt ta01.png"))
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=instances)
 @click.option(
     "--method",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from integrations.cli import example
 from integrations.cli.progress import INTERVAL
 from integrations.cli.request import given_options
 from integrations.cli.terminal import echo
@@ -28,7 +29,7 @@ _FOR_READERS = ("output", "tensorboard", "as_json")  # options that change nothi
 _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed", "host")
 
 
-@click.command()
+@click.command(epilog=example("l2s train --preset fast --size 10x10,15x15 --output out/policy"))
 @click.option("--preset", metavar="NAME", help="paper (default), fast or fast-moves; see docs/training.md.")
 @click.option("--size", "sizes", metavar="JxM[,JxM...]", help="Jobs x machines of the random instances.")
 @click.option("--config", "config_file", metavar="FILE.toml", help="Any option of the training; see docs/training.md.")
