@@ -16,8 +16,9 @@ import click
 from heuristics.configuration import Configuration
 from integrations.cli import EXIT_INTERRUPTED, example
 from integrations.cli.completion import files, folders, names_of, sets_and_instances
+from integrations.cli.progress import Line, duration
 from integrations.cli.search_options import check_parts, takes
-from integrations.cli.terminal import echo, shown
+from integrations.cli.terminal import echo
 from l2s_plugin import stop as stops
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import write_text
@@ -252,17 +253,11 @@ def _quick() -> list[Configuration]:
 
 
 def _progress(done: int, count: int, left: float, row: Row) -> None:
-    """One line that renews itself on a terminal; elsewhere a line for every tenth of the work."""
-    text = f"{done}/{count} runs, about {_duration(left)} left; {row['instance']} {row['label']}: {row['makespan']}"
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[2K{shown(text)[:110]}{chr(10) * (done == count)}")
-        sys.stderr.flush()
-    elif done == count or done * 10 // count != (done - 1) * 10 // count:
-        echo(text, err=True)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    """Every run on a terminal; elsewhere a line for every tenth of the work."""
+    line, last = Line(sys.stderr), done == count
+    if line.live or last or done * 10 // count != (done - 1) * 10 // count:
+        text = f"{done}/{count} runs, about {duration(left)} left; {row['instance']} {row['label']}: {row['makespan']}"
+        line.write(text, stays=last)
 
 
 def _check_outputs(output: Path | None, report_file: str | None) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from integrations.cli import example
-from integrations.cli.progress import INTERVAL
+from integrations.cli.progress import TrainingDisplay
 from integrations.cli.request import given_options
 from integrations.cli.terminal import echo
 from l2s_plugin.errors import L2SError, missing_extra
@@ -24,7 +22,6 @@ from l2s_plugin.records import parse_toml
 if TYPE_CHECKING:
     from heuristics.training.config import TrainingConfig
 
-_BAR = 20  # characters
 _FOR_READERS = ("output", "tensorboard", "as_json")  # options that change nothing about the policy
 _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed", "host")
 
@@ -174,59 +171,3 @@ def _tensorboard_writer(folder: Path) -> Any:
         writer.flush()
 
     return write
-
-
-class TrainingDisplay:
-    """Figures on standard error: a live line on a terminal, and a line that stays for every validation."""
-
-    def __init__(self, stream: TextIO, batches: int) -> None:
-        self._stream = stream
-        self._batches = batches
-        self._live = stream.isatty()
-        self._first: tuple[int, float] | None = None
-        self._latest = ""
-        self._begun = (time.monotonic(), -1)
-        self._drawn = float("-inf")
-
-    def advance(self, batch: int, share: float) -> None:
-        """A bar within the batch, on a terminal: one may take minutes."""
-        now = time.monotonic()
-        if not self._live or now - self._drawn < INTERVAL:
-            return
-        if self._begun[1] < 0:
-            self._begun = (self._begun[0], batch - 1)
-        self._drawn = now
-        done = batch - 1 + share
-        left = (now - self._begun[0]) / (done - self._begun[1]) * (self._batches - done)
-        bar = f"[{'#' * round(_BAR * share):{_BAR}}]"
-        self._line(f"{bar} batch {batch}/{self._batches}, {_duration(left)} left{self._latest}")
-
-    def show(self, figures: dict[str, Any]) -> None:
-        batch, seconds = figures["batch"], figures["seconds"]
-        first = self._first is None
-        if self._first is None:  # of a run that goes on, it is not known how long this batch took
-            self._first = (0, 0.0) if batch == 1 else (batch, seconds)
-        done = batch - self._first[0]
-        text = f"batch {batch}/{self._batches}, {figures['size']}: improved by {figures['improvement']:.2f} %"
-        text += "".join(f", {name} {figures[name]:.2f}" for name in ("entropy", "spread", "slope") if name in figures)
-        self._latest = f"; {text}"
-        if done:
-            text += f", {_duration((seconds - self._first[1]) / done * (self._batches - batch))} left"
-        if "validation" in figures:
-            text += f", validation {figures['validation']:.3f} %"
-        if self._live:
-            self._line(text, "\n" if "validation" in figures else "")
-        elif "validation" in figures or first:
-            self._stream.write(text + "\n")
-        self._stream.flush()
-
-    def _line(self, text: str, end: str = "") -> None:
-        """In place of the present line."""
-        width = shutil.get_terminal_size().columns - 1
-        self._stream.write(f"\r{text[:width]}\x1b[K{end}")
-        self._stream.flush()
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"

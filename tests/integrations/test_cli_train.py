@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from integrations.cli.train import TrainingDisplay
+from integrations.cli.progress import TrainingDisplay
 from l2s_plugin.policy.checkpoint import load_policy
 from tests.integrations.command_line import assert_bad_input, run
 
@@ -193,40 +194,47 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_batch_in_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The time of the display, under the control of the test."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("integrations.cli.progress.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setenv("TERM", "xterm")
+    return clock
+
+
+def test_a_batch_in_progress_is_shown_on_a_terminal(clock: SimpleNamespace) -> None:
     """With the time that is left at the pace so far, also in a run that goes on from its seventh batch."""
-    clock = iter([0.0, 60.0, 60.1, 240.0, 0.0, 1.0])
-    monkeypatch.setattr("integrations.cli.train.time.monotonic", lambda: next(clock))
-    stream = Terminal()
-    display = TrainingDisplay(stream, 10)
-    for share in (0.25, 0.3, 1.0):  # the second one comes too soon to be shown
-        display.advance(7, share)
+    stream, elsewhere = Terminal(), io.StringIO()
+    displays = [TrainingDisplay(stream, 10), TrainingDisplay(elsewhere, 10)]
+    for clock.now, share in ((60.0, 0.25), (60.1, 0.3), (240.0, 1.0)):  # the second one comes too soon to be shown
+        for display in displays:
+            display.advance(7, share)
     assert [line.partition("\x1b")[0] for line in stream.getvalue().split("\r")[1:]] == [
         "[#####               ] batch 7/10, 15 min left",
         "[####################] batch 7/10, 12 min left",
     ]
-    elsewhere = io.StringIO()
-    TrainingDisplay(elsewhere, 10).advance(1, 0.5)
     assert elsewhere.getvalue() == ""
 
 
-def test_time_left_is_shown_on_a_terminal() -> None:
+def test_time_left_is_shown_on_a_terminal(clock: SimpleNamespace) -> None:
     stream = Terminal()
     display = TrainingDisplay(stream, 100)
     for batch in (1, 2):
-        display.show({"batch": batch, "size": "4x4", "improvement": 3.0, "entropy": 1.0, "seconds": 60.0 * batch})
-    assert "98 min left" not in stream.getvalue().split("\r")[1]
+        clock.now += 60
+        display.show({"batch": batch, "size": "4x4", "improvement": 3.0, "entropy": 1.0})
+    assert "1 h 39 min left" in stream.getvalue().split("\r")[1]
     assert "1 h 38 min left" in stream.getvalue().split("\r")[2]
 
 
-def test_time_left_of_a_run_that_goes_on_counts_its_own_batches_alone() -> None:
+def test_time_left_of_a_run_that_goes_on_counts_its_own_batches_alone(clock: SimpleNamespace) -> None:
     stream = io.StringIO()
     display = TrainingDisplay(stream, 100)
     for batch in (51, 52):
-        figures = {"batch": batch, "size": "4x4", "improvement": 3.0, "seconds": 60.0 * batch, "validation": 9.0}
-        display.show(figures)
+        clock.now += 60
+        display.show({"batch": batch, "size": "4x4", "improvement": 3.0, "validation": 9.0})
     first, second = stream.getvalue().splitlines()
-    assert "left" not in first
+    assert "49 min left" in first
     assert "48 min left" in second
 
 
