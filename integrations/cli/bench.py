@@ -15,14 +15,13 @@ import click
 
 from heuristics.configuration import Configuration
 from integrations.cli import EXIT_INTERRUPTED, example
-from integrations.cli.completion import files, folders, names_of, sets_and_instances
+from integrations.cli.completion import files, folders, sets_and_instances
 from integrations.cli.progress import Line, duration
-from integrations.cli.search_options import check_parts, takes
+from integrations.cli.search_options import check_parts, method_option, search_option, takes
 from integrations.cli.terminal import echo
 from l2s_plugin import stop as stops
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import write_text
-from l2s_plugin.specs import DispatchingRuleSpec, MethodSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec
 from l2s_plugin.stop import Stop
 
 if TYPE_CHECKING:
@@ -38,49 +37,14 @@ DEFAULT_SECONDS = 10.0
 
 @click.command(epilog=example("l2s bench ta:15x15 --method tabu --method hybrid --time-limit 10 --output out"))
 @click.argument("sets", nargs=-1, metavar="[SET|INSTANCE]...", shell_complete=sets_and_instances)
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=names_of(MethodSpec),
-    help="How to solve, as in l2s solve; may be given several times.  [default: memetic]",
-)
-@click.option(
-    "--selector",
-    "selectors",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=names_of(SelectorSpec),
-    help="Move selector; several times.",
-)
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="NAME|FILE",
-    shell_complete=names_of(PolicySpec, or_files=True),
-    help="Policy of the learned selector; several.",
-)
-@click.option(
-    "--neighbourhood",
-    "neighbourhoods",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=names_of(NeighbourhoodSpec),
-    help="Neighbourhood; several times.",
-)
-@click.option(
-    "--init",
-    "inits",
-    multiple=True,
-    metavar="RULE",
-    shell_complete=names_of(DispatchingRuleSpec),
-    help="Dispatching rule of the first schedule; several.",
-)
+@method_option(multiple=True, help="How to solve, as in l2s solve; may be given several times.  [default: memetic]")
+@search_option("selector", multiple=True, help="Move selector; several times.")
+@search_option("policy", multiple=True, help="Policy of the learned selector; several.")
+@search_option("neighbourhood", multiple=True, help="Neighbourhood; several times.")
+@search_option("initial", multiple=True, help="Dispatching rule of the first schedule; several.")
 @click.option("--steps", metavar="N,N,...", help="Milestones in steps; one run to the largest serves all.")
 @click.option("--time-limit", type=float, metavar="S", help="Seconds for each run, instead of steps.  [default: 10]")
-@click.option("--population", type=click.IntRange(2), help="Schedules to recombine (memetic, hybrid).")
+@search_option("population", help="Schedules to recombine (memetic, hybrid).")
 @click.option("--seeds", type=click.IntRange(1), default=1, show_default=True, help="Runs per instance, seeds 1 to N.")
 @click.option(
     "--workers",
@@ -110,14 +74,8 @@ DEFAULT_SECONDS = 10.0
 def bench(
     ctx: click.Context,
     sets: tuple[str, ...],
-    methods: tuple[str, ...],
-    selectors: tuple[str, ...],
-    policies: tuple[str, ...],
-    neighbourhoods: tuple[str, ...],
-    inits: tuple[str, ...],
     steps: str | None,
     time_limit: float | None,
-    population: int | None,
     seeds: int,
     workers: int,
     scheduler: str | None,
@@ -125,6 +83,7 @@ def bench(
     report_file: str | None,
     quick: bool,
     as_json: bool,
+    **parts: Any,
 ) -> None:
     """Compare methods on sets of instances.
 
@@ -143,7 +102,7 @@ def bench(
     from integrations.bench.store import Store
 
     if quick:
-        if any((sets, steps, time_limit, methods, selectors, policies, neighbourhoods, inits, population)):
+        if any((sets, steps, time_limit, *parts.values())):
             raise L2SError("--quick has its own sets, methods, parts and limits; leave them out")
         sets, steps = QUICK, QUICK_STEPS
     if not sets:
@@ -153,8 +112,7 @@ def bench(
         raise L2SError("--steps and --time-limit exclude each other")
     chosen = groups(sets)
     stop = stops.steps(max(milestones)) if milestones else stops.seconds(time_limit or DEFAULT_SECONDS)
-    ways = _quick() if quick else _combine(methods, selectors, policies, neighbourhoods, inits, population)
-    ways = [_ready(way, stop) for way in ways]
+    ways = [_ready(way, stop) for way in (_quick() if quick else _combine(parts))]
     content = contents((name for names in chosen.values() for name in names), ways)
     cells = [
         Cell(name, group, replace(way, seed=seed), content[name, str(way)])
@@ -211,31 +169,20 @@ def _milestones(text: str | None) -> list[int]:
     return sorted({int(word) for word in words})
 
 
-def _combine(
-    methods: tuple[str, ...],
-    selectors: tuple[str, ...],
-    policies: tuple[str, ...],
-    neighbourhoods: tuple[str, ...],
-    inits: tuple[str, ...],
-    population: int | None,
-) -> list[Configuration]:
+def _combine(given: dict[str, Any]) -> list[Configuration]:
     """Every combination."""
-    parts: dict[str, Any] = {
-        "method": methods or ["memetic"],
-        "selector": [*selectors, *(f"l2s:{policy}" for policy in policies)] or [None],
-        "neighbourhood": neighbourhoods or [None],
-        "initial": inits or [None],
-        "population": [population] if population else [Configuration.population],
+    parts = {
+        "method": given["method"] or ["memetic"],
+        "selector": [*given["selector"], *(f"l2s:{policy}" for policy in given["policy"])] or [None],
+        "neighbourhood": given["neighbourhood"] or [None],
+        "initial": given["initial"] or [None],
+        "population": [given["population"] or Configuration.population],
     }
-    combinations = itertools.product(*parts.values())
-    return [Configuration(**dict(zip(parts, combination, strict=True))) for combination in combinations]
+    return [Configuration(**dict(zip(parts, each, strict=True))) for each in itertools.product(*parts.values())]
 
 
 def _ready(way: Configuration, stop: Stop) -> Configuration:
     """On a core of its own, without bounds from the literature, and with everything checked before the first run."""
-    limited = takes(str(way.method), "time_limit")
-    if limited and stop.steps is not None and not takes(str(way.method), "max_steps"):
-        raise L2SError(f"--method {way.method} takes no steps; give it a --time-limit")
     workers = 1 if takes(str(way.method), "workers") else None
     way = replace(way, stop=stop, label=str(way), known_bounds=False, workers=workers)
     check_parts(way)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from heuristics.configuration import COMMAND_LINE, CommandLine, Configuration
+from heuristics.configuration import COMMAND_LINE, Configuration
 from integrations.cli.completion import names_of
 from l2s_plugin import stop as stops
 from l2s_plugin.errors import L2SError
@@ -37,31 +37,32 @@ class MethodName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return names_of(MethodSpec)(ctx, param, incomplete)
 
 
+def method_option(**details: Any) -> Callable[[Function], Function]:
+    """The option `--method`."""
+    return click.option("--method", type=MethodName(), metavar="NAME", **details)
+
+
 def search_options(function: Function) -> Function:
     """Give a command every option that `COMMAND_LINE` lists."""
-    for name, option in reversed(COMMAND_LINE.items()):
-        function = click.option(*_declaration(name, option), **_details(option))(function)
+    for name in reversed(COMMAND_LINE):
+        function = search_option(name)(function)
     return function
 
 
-def _declaration(name: str, option: CommandLine) -> tuple[str, str]:
-    return option.spelling or f"--{name.replace('_', '-')}", name
-
-
-def _details(option: CommandLine) -> dict[str, Any]:
-    """What click wants to know."""
-    details: dict[str, Any] = {"help": option.help, "default": None}
-    if option.metavar is not None:
-        details["metavar"] = option.metavar
+def search_option(name: str, **changes: Any) -> Callable[[Function], Function]:
+    """One of the options that `COMMAND_LINE` lists."""
+    option = COMMAND_LINE[name]
+    details: dict[str, Any] = {"help": option.help, "default": None, "metavar": option.metavar}
     if option.names is not None:
         details["shell_complete"] = names_of(option.names, or_files=option.names is PolicySpec)
     if option.takes is bool:
-        return details | {"is_flag": True}
-    if option.takes is dict:
-        return details | {"multiple": True}
-    if option.takes is int:
-        return details | {"type": click.IntRange(option.least, 2**32 - 1)}
-    return details | ({"type": click.Choice(option.choices)} if option.choices else {})
+        details["is_flag"] = True
+    elif option.takes is int:
+        details["type"] = click.IntRange(option.least, 2**32 - 1)
+    elif option.choices:
+        details["type"] = click.Choice(option.choices)
+    details["multiple"] = option.takes is dict
+    return click.option(option.spelling or f"--{name.replace('_', '-')}", name, **details | changes)
 
 
 def given_search(options: dict[str, Any]) -> dict[str, Any]:

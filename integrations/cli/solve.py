@@ -20,7 +20,7 @@ from integrations.cli.outputs import plan
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.repeat import reproduce
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
-from integrations.cli.search_options import AUTOMATIC, MethodName, check_parts, search_options
+from integrations.cli.search_options import AUTOMATIC, check_parts, method_option, search_options
 from integrations.cli.terminal import echo
 from l2s_plugin import kernels
 
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 @click.command(epilog=example("l2s solve ta01 --time-limit 30 --output ta01.json --gantt ta01.png"))
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=instances)
-@click.option(
-    "--method",
-    type=MethodName(),
-    metavar="NAME",
+@method_option(
     help="memetic: a population of tabu searches; tabu, local-search: one trajectory; cp-sat: CP-SAT, also from "
     "--warm-start; hybrid: memetic and CP-SAT side by side; dispatch: a dispatching rule alone; or what `l2s plugins` "
     "lists. Without it, hybrid where there is time for it, and memetic otherwise.",

@@ -252,7 +252,10 @@ def test_several_processes_give_the_same_table():
         (["ft06", "--steps", "5", "--neighbourhood", "n5", "--neighbourhood", "n99"], "unknown neighbourhood 'n99'"),
         (["ft06", "--steps", "5", "--init", "spt", "--init", "sptt"], "unknown dispatching rule 'sptt'; did you mean"),
         (["ft06", "--steps", "5", "--policy", "l2s", "--policy", "l2s-fasst"], "did you mean l2s-fast"),
-        (["ft06", "--method", "tabu", "--method", "cp-sat", "--steps", "5"], "--method cp-sat takes no steps"),
+        (
+            ["ft06", "--method", "tabu", "--method", "cp-sat", "--steps", "5"],
+            "cp-sat takes no steps; limit its seconds",
+        ),
         (["ft06", "--time-limit", "nan"], "time limit must be a positive number"),
     ],
 )
