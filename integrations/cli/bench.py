@@ -17,6 +17,7 @@ from heuristics.configuration import Configuration
 from integrations.cli import EXIT_INTERRUPTED, example
 from integrations.cli.completion import files, folders, sets_and_instances
 from integrations.cli.progress import Line, duration
+from integrations.cli.request import DEFAULT_SECONDS
 from integrations.cli.search_options import check_parts, method_option, search_option, takes
 from integrations.cli.terminal import echo
 from l2s_plugin import stop as stops
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 QUICK = ("ft", "la:10x10", "ta:15x15")
 QUICK_STEPS = "500,5000"
-DEFAULT_SECONDS = 10.0
 
 
 @click.command(epilog=example("l2s bench ta:15x15 --method tabu --method hybrid --time-limit 10 --output out"))
@@ -111,7 +111,8 @@ def bench(
     if milestones and time_limit is not None:
         raise L2SError("--steps and --time-limit exclude each other")
     chosen = groups(sets)
-    stop = stops.steps(max(milestones)) if milestones else stops.seconds(time_limit or DEFAULT_SECONDS)
+    seconds = DEFAULT_SECONDS if time_limit is None else time_limit
+    stop = stops.steps(max(milestones)) if milestones else stops.seconds(seconds)
     ways = [_ready(way, stop) for way in (_quick() if quick else _combine(parts))]
     content = contents((name for names in chosen.values() for name in names), ways)
     cells = [

@@ -257,6 +257,7 @@ def test_several_processes_give_the_same_table():
             "cp-sat takes no steps; limit its seconds",
         ),
         (["ft06", "--time-limit", "nan"], "time limit must be a positive number"),
+        (["ft06", "--time-limit", "0"], "time limit must be a positive number"),
     ],
 )
 def test_wrong_words_give_one_line_before_the_first_run(words, message, monkeypatch):
