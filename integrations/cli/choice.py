@@ -25,18 +25,18 @@ class Choice(NamedTuple):
 
 def choose(instance: Instance, request: Request) -> Choice:
     """The method asked for, or else search and CP-SAT side by side, or the search alone where that is better."""
-    given, workers = request.search, request.search.get("workers")
+    given, stop, workers = request.search, request.stop, request.search.get("workers")
     if request.method is not None:
         return Choice(request.method, workers)
     if given.keys() & {"parameters", "log"}:
         return Choice("hybrid", workers, "it has CP-SAT, whose options are given")
     if "scheduler" in given:
         return Choice("cooperation", workers, "a population on every worker of the cluster")
-    if request.max_steps is not None or request.no_improvement is not None:
+    if stop.steps is not None or stop.no_improvement is not None:
         return Choice("memetic", workers, "a limit in steps makes it repeatable")
     if given.keys() & {"selector", "policy", "neighbourhood", "population", "patience", "gear"}:
         return Choice("memetic", workers, "with the parts named")
-    if request.seconds is not None and request.seconds < SHORT:
+    if stop.seconds is not None and stop.seconds < SHORT:
         return Choice("memetic", workers, "in so short a time")
     return _on_all_cores(instance, workers)
 

@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable
 from functools import partial
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from integrations.cli.outputs import STANDARD_OUTPUT, Files
@@ -16,22 +16,14 @@ from l2s_plugin.files import write_text
 
 if TYPE_CHECKING:
     from heuristics.result import Result
-    from integrations.cli.repeat import Again
+    from integrations.cli.request import Again
 
 
 class Delivery:
     """Takes results one by one; use it as a context manager, so that a report about several is written at the end.
 
-    Files come before everything that is printed, and a file that cannot be written does not stop the others.
-
-    Parameters
-    ----------
-    plans
-        The files of every instance.
-    as_json
-        Print JSON, one object per line, instead of a summary.
-    gantt_by
-        Rows of the charts: `machine` or `job`.
+    Files come before everything that is printed, and a file that cannot be written does not stop the others. `plans`
+    are the files of every instance, and `gantt_by` says what the rows of charts are: `machine` or `job`.
     """
 
     def __init__(self, plans: list[Files], as_json: bool, gantt_by: str | None = None) -> None:
@@ -46,18 +38,15 @@ class Delivery:
     def __enter__(self) -> Delivery:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
         failures: list[Exception] = []
         lines = [line for path in list(self._pages) for line in self._write({path: self._save_report}, failures)]
         if len(self._plans) > 1 and self.results:
             lines.append(f"\n{overview(self.results)}")
         self._say(lines)
-        if failures and error is None:
+        failures += [self._unheard] if self._unheard else []
+        if failures and kind is None:
             raise failures[0]
-        if self._unheard and error is None:
-            raise self._unheard
 
     def add(self, result: Result, again: Again | None = None) -> None:
         """Write the files of the next instance and print its summary, with the command to run it again."""
@@ -68,13 +57,8 @@ class Delivery:
         if self._as_json:
             self._print(partial(echo, result.to_json()))
         else:
-            self._say(
-                [
-                    "\n" * (len(self.results) > 1) + result.summary(),
-                    *([str(again)] if again else []),
-                    *lines,
-                ]
-            )
+            summary = "\n" * (len(self.results) > 1) + result.summary()
+            self._say([summary, *([str(again)] if again else []), *lines])
         if failures:
             raise failures[0]
         if self._unheard and not files.named():
@@ -148,9 +132,7 @@ class Patience:
                     self._handlers[number] = signal.signal(number, self._hear)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 

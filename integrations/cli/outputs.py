@@ -43,8 +43,8 @@ def plan(request: Request, problems: Sequence[Problem], inputs: Iterable[str | N
 
     `inputs` are files that are read and must not be overwritten, beside the instances and warm starts.
     """
-    stats = request.stats_dir and os.path.join(request.stats_dir, "")  # a folder, whether it exists or not
-    options = Files(request.output, request.history, request.gantt, stats, request.report)
+    stats = request.files.stats_dir and os.path.join(request.files.stats_dir, "")  # a folder, though it may not exist
+    options = request.files._replace(stats_dir=stats)
     _check_placeholders(options)
     _check_standard_output(options, request.as_json, len(problems))
     plans = [_files(options, problem.instance.name) for problem in problems]

@@ -1,19 +1,28 @@
-"""What `l2s solve` was asked for, and which requests contradict themselves."""
+"""What `l2s solve` was asked for, which requests contradict themselves, and the command that asks for the same."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Collection
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
-from heuristics.configuration import LIMITS, Configuration
+from heuristics.configuration import COMMAND_LINE, LIMITS, Configuration
 from integrations.cli.config import config_file
-from integrations.cli.search_options import AUTOMATIC, LEARNED, given_search, method_spec, methods_with, stop_of
-from l2s_plugin.stop import Stop
+from integrations.cli.outputs import Files
+from integrations.cli.search_options import AUTOMATIC, LEARNED, given_search, method_spec, methods_with, takes
+from l2s_plugin import stop as stops
+
+if TYPE_CHECKING:
+    from heuristics.result import Result
+    from integrations.cli.inputs import Problem
+
 
 DEFAULT_SECONDS = 10.0
+_FOREVER = 2**60  # more steps than anybody can wait for, and still a number of 64 bits
 
 
 @dataclass(frozen=True)
@@ -23,62 +32,48 @@ class Request:
     instances: tuple[str, ...]
     method: str | None
     search: dict[str, Any]
+    stop: stops.Stop
     warm_start: str | None
-    time_limit: float | None
-    max_steps: int | None
-    target: int | None
-    no_improvement: int | None
-    output: str | None
-    gantt: str | None
+    files: Files
     gantt_by: str | None
-    history: str | None
-    report: str | None
-    stats_dir: str | None
     as_json: bool
     quiet: bool
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Request:
         """From the parameters of the command."""
-        own = {field.name for field in fields(cls)} & options.keys()
-        return cls(search=given_search(options), **{name: options[name] for name in own})
+        own = {field.name: options[field.name] for field in fields(cls) if field.name in options}
+        files = Files(*(options[name] for name in Files._fields))
+        return cls(search=given_search(options), stop=_stop(*(options[name] for name in LIMITS)), files=files, **own)
 
-    @property
-    def seconds(self) -> float | None:
-        """The time limit; the default one where no other limit is given."""
-        if self.time_limit is None and self.max_steps is None:
-            return DEFAULT_SECONDS
-        return self.time_limit
-
-    @property
-    def stop(self) -> Stop:
-        """When each search ends."""
-        return stop_of(self.seconds, self.max_steps, self.target, self.no_improvement)
-
-    def configuration(self, method: str, **changes: Any) -> Configuration:
+    def configuration(self, method: str) -> Configuration:
         """How to search, with the method chosen."""
-        stop = self.stop if not self.limits_of(method).isdisjoint(LIMITS) else None
-        return Configuration(method, **{"stop": stop, **self.search, **changes})
+        return Configuration(method, stop=self.stop, **self.search)
 
-    @staticmethod
-    def limits_of(method: str) -> frozenset[str]:
-        options = method_spec(method).options
-        return frozenset(LIMITS) if options is None else options
+
+def _stop(seconds: float | None, *limits: int | None) -> stops.Stop:
+    """At the first of the limits; after a default time where neither seconds nor steps are limited."""
+    steps, target, no_improvement = (None if limit is None else min(limit, _FOREVER) for limit in limits)
+    stop = stops.Stop(steps=steps, makespan=target, no_improvement=no_improvement)
+    if seconds is None and steps is None:
+        seconds = DEFAULT_SECONDS
+    return stop if seconds is None else stop | stops.seconds(seconds)
 
 
 def check_request(ctx: click.Context, request: Request) -> None:
     """Refuse options that would be ignored or contradict each other."""
     methods = AUTOMATIC if request.method is None else (request.method.partition(":")[0],)
-    for option in given_options(ctx):
+    for option in _given(ctx):
         known = methods_with(option.name)
         if known and not set(methods) & set(known):
             other = " or ".join(known)
-            raise click.UsageError(f"{option} does not go with --method {methods[0]}, only with {other}", ctx)
+            where = f"{option.spelling} ({option.file})" if option.file else option.spelling
+            raise click.UsageError(f"{where} does not go with --method {methods[0]}, only with {other}", ctx)
     if "policy" in request.search and request.search.get("selector") not in (None, *LEARNED):
         raise click.UsageError(
             f"--policy goes with the selectors {', '.join(LEARNED[:-1])} and {LEARNED[-1]} only", ctx
         )
-    if request.gantt_by and not request.gantt:
+    if request.gantt_by and not request.files.gantt:
         raise click.UsageError("--gantt-by says how to draw what --gantt names; give that, too", ctx)
     if request.warm_start and "initial" in request.search:
         raise click.UsageError("--warm-start and --init both say where to begin; choose one", ctx)
@@ -86,18 +81,54 @@ def check_request(ctx: click.Context, request: Request) -> None:
         raise click.UsageError("only one of INSTANCE, --warm-start and --config can be read from standard input", ctx)
 
 
-class GivenOption(NamedTuple):
-    """An option that the user set: its name in the request, its spelling, and the file that says so, if one does."""
+class Again(NamedTuple):
+    """What a command promises, and the command."""
 
-    name: str
-    spelling: str
-    file: str | None = None
+    promise: str
+    command: str
 
     def __str__(self) -> str:
-        return self.spelling if self.file is None else f"{self.spelling} ({self.file})"
+        return f"{self.promise}: {self.command}"
 
 
-def given_options(ctx: click.Context) -> list[GivenOption]:
+def reproduce(ctx: click.Context, request: Request, problem: Problem, method: str, result: Result) -> Again:
+    """The same choices with a limit in steps, or with the same limits for a method that the clock decides about."""
+    words = ["l2s", "solve", problem.word, "--method", method]
+    words += given_words(ctx, COMMAND_LINE.keys() - {"workers", "seed", "log"})
+    if problem.warm_start_file is not None:
+        words += ["--warm-start", problem.warm_start_file]
+    if takes(method, "workers") and (result.workers > 1 or "workers" in request.search):
+        words += ["--workers", str(result.workers)]
+    words += ["--seed", str(result.seed)]
+    if not method_spec(method).repeatable:
+        limit = [] if request.stop.seconds is None else ["--time-limit", f"{request.stop.seconds:g}"]
+        limits = given_words(ctx, ("max_steps", "target", "no_improvement"))
+        return Again("run again", shlex.join([*words, *limits, *limit]))
+    if takes(method, "max_steps"):
+        words += ["--max-steps", str(result.steps)]
+    # workers do not stop at the same step when it is the clock that stops them
+    exact = result.workers == 1 or result.stopped_by == "steps"
+    return Again("reproduce" if exact else "reproduce, nearly", shlex.join(words))
+
+
+def given_words(ctx: click.Context, wanted: Collection[str]) -> list[str]:
+    """The options that the user set, of those that are wanted, as words of a command line."""
+    words: list[str] = []
+    for option in _given(ctx):
+        if option.name in wanted:
+            value = ctx.params[option.name]
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [option.spelling] if isinstance(each, bool) else [option.spelling, str(each)]
+    return words
+
+
+class _Given(NamedTuple):
+    name: str
+    spelling: str
+    file: str | None
+
+
+def _given(ctx: click.Context) -> list[_Given]:
     """The options set on the command line or in the configuration file; a flag that is off has its second spelling."""
     files = {ParameterSource.COMMANDLINE: None, ParameterSource.DEFAULT_MAP: config_file(ctx)}
     found = []
@@ -106,5 +137,5 @@ def given_options(ctx: click.Context) -> list[GivenOption]:
         if isinstance(parameter, click.Option) and parameter.name in ctx.params and source in files:
             switched_off = ctx.params[parameter.name] is False and parameter.secondary_opts
             spelling = (parameter.secondary_opts if switched_off else parameter.opts)[0]
-            found.append(GivenOption(parameter.name, spelling, files[source]))
+            found.append(_Given(parameter.name, spelling, files[source]))
     return found

@@ -9,7 +9,6 @@ import click
 
 from heuristics.configuration import COMMAND_LINE, Configuration
 from integrations.cli.completion import names_of
-from l2s_plugin import stop as stops
 from l2s_plugin.errors import L2SError
 from l2s_plugin.registry import default_registry
 from l2s_plugin.specs import MethodSpec, PolicySpec
@@ -18,7 +17,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 AUTOMATIC = ("memetic", "hybrid", "cooperation")  # from which `choice.choose` takes one where the user names none
 LEARNED = ("l2s", "l2s-greedy", "l2s-fast")  # the selectors that follow a policy
-_FOREVER = 2**60  # more steps than anybody can wait for, and still a number of 64 bits
 
 
 class MethodName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -78,16 +76,6 @@ def _pair(word: str) -> tuple[str, str]:
     if not equals:
         raise click.UsageError(f"--cp-sat-parameter takes NAME=VALUE, got {word!r}")
     return name.strip(), value.strip()
-
-
-def stop_of(seconds: float | None, max_steps: int | None, target: int | None, no_improvement: int | None) -> stops.Stop:
-    """When the search ends: at the first of the limits."""
-    stop = stops.Stop() if seconds is None else stops.seconds(seconds)
-    limits = ((stops.steps, max_steps), (stops.target, target), (stops.no_improvement, no_improvement))
-    for build, limit in limits:
-        if limit is not None:
-            stop |= build(min(limit, _FOREVER))
-    return stop
 
 
 def method_spec(method: str) -> MethodSpec:

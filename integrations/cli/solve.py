@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from heuristics.configuration import run
+from heuristics.configuration import LIMITS, run
 from integrations.cli import EXIT_INTERRUPTED, example
 from integrations.cli.choice import Choice, choose
 from integrations.cli.completion import files, folders, instances
@@ -18,9 +18,8 @@ from integrations.cli.delivery import Delivery, Patience
 from integrations.cli.inputs import Problem, load_problems
 from integrations.cli.outputs import plan
 from integrations.cli.progress import ProgressDisplay
-from integrations.cli.repeat import reproduce
-from integrations.cli.request import DEFAULT_SECONDS, Request, check_request
-from integrations.cli.search_options import AUTOMATIC, check_parts, method_option, search_options
+from integrations.cli.request import DEFAULT_SECONDS, Request, check_request, reproduce
+from integrations.cli.search_options import AUTOMATIC, check_parts, method_option, search_options, takes
 from integrations.cli.terminal import echo
 from l2s_plugin import kernels
 
@@ -92,10 +91,7 @@ def solve(ctx: click.Context, **options: Any) -> None:
 
     from heuristics.monitor import SearchError  # with the kernels, which bad input should not have to wait for
 
-    with (
-        Patience() as patience,
-        Delivery(plans, request.as_json, request.gantt_by) as delivery,
-    ):
+    with Patience() as patience, Delivery(plans, request.as_json, request.gantt_by) as delivery:
         for number, problem in enumerate(problems, 1):
             choice = choose(problem.instance, request)
             label = f"{number}/{len(problems)} {problem.instance.name}: " if len(problems) > 1 else ""
@@ -119,21 +115,17 @@ def search(problem: Problem, request: Request, choice: Choice, patience: Patienc
     """Solve one instance with the method chosen."""
     way = request.configuration(choice.method)
     changes: dict[str, Any] = {"workers": choice.workers, "initial": problem.warm_start}
-    way = replace(way, **{name: value for name, value in changes.items() if value is not None})
-    with ExitStack() as stack:
-        display = None
-        if not request.quiet and way.stop is not None:
-            display = stack.enter_context(ProgressDisplay(sys.stderr, request.seconds, _title(choice), label))
-            way = replace(way, stop=way.limits | display.looked)
+    title = f"method {choice.method} ({choice.reason})" if choice.reason else ""  # of a choice that was not the user's
+    display = ProgressDisplay(sys.stderr, request.stop.seconds, title, label)
+    talks = not request.quiet and any(takes(choice.method, limit) for limit in LIMITS)
+    if talks:
+        changes["stop"] = request.stop | display.looked
 
-        def improved(event: Improvement) -> None:
-            patience.found = True
-            if display is not None:
-                display.improved(event)
+    def improved(event: Improvement) -> None:
+        patience.found = True
+        if talks:
+            display.improved(event)
 
+    with display if talks else nullcontext():
+        way = replace(way, **{name: value for name, value in changes.items() if value is not None})
         return run(problem.instance, way, improved)
-
-
-def _title(choice: Choice) -> str:
-    """What to tell the user about a choice that was not theirs."""
-    return f"method {choice.method} ({choice.reason})" if choice.reason else ""

@@ -13,7 +13,7 @@ import click
 
 from integrations.cli import example
 from integrations.cli.progress import TrainingDisplay
-from integrations.cli.request import given_options
+from integrations.cli.request import given_words
 from integrations.cli.terminal import echo
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import read_text
@@ -22,7 +22,7 @@ from l2s_plugin.records import parse_toml
 if TYPE_CHECKING:
     from heuristics.training.config import TrainingConfig
 
-_FOR_READERS = ("output", "tensorboard", "as_json")  # options that change nothing about the policy
+_FOR_READERS = {"output", "tensorboard", "as_json"}  # options that change nothing about the policy
 _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed", "host")
 
 
@@ -80,19 +80,9 @@ def train(
     config = config.with_changes(changes | ({"sizes": sizes} if sizes is not None else {}))
     folder = resume or output
     assert folder is not None
-    how = {"resume": resume is not None, "device": device, "threads": threads}
-    how["command"] = _command(ctx)
+    command = shlex.join(["l2s", "train", *given_words(ctx, ctx.params.keys() - _FOR_READERS)])
+    how = {"resume": resume is not None, "device": device, "threads": threads, "command": command}
     _run(config, folder, how, tensorboard, as_json)
-
-
-def _command(ctx: click.Context) -> str:
-    """What was asked for, for the training record."""
-    words = ["l2s", "train"]
-    for option in given_options(ctx):
-        value = ctx.params[option.name]
-        if option.name not in _FOR_READERS:
-            words += [option.spelling] if isinstance(value, bool) else [option.spelling, str(value)]
-    return shlex.join(words)
 
 
 def _from_file(path: str | None) -> dict[str, Any]:
