@@ -16,7 +16,8 @@ def groups(words: Sequence[str]) -> dict[str, list[str]]:
     """Instances by group, in the order asked for.
 
     A word is a set (`ta`), a group (`ta:15x15`), `paper` (the 26 groups of the paper's Table 1), a benchmark name, or
-    a file, folder or glob pattern of instance files (all in one group named after the word).
+    a file (`FILE#3`: one of several instances in it), folder or glob pattern of instance files (all in one group named
+    after the word).
     """
     chosen: dict[str, list[str]] = {}
     for word in words:
@@ -54,10 +55,16 @@ def _files(word: str) -> list[str]:
         if not found:
             raise L2SError(f"{word}: the folder holds no files")
     else:
-        found = [word] if os.path.exists(word) else sorted(filter(os.path.isfile, glob(word)))
+        found = [word] if os.path.exists(word) or file_of(word) else sorted(filter(os.path.isfile, glob(word)))
     return [_path(file) for file in found]
 
 
 def _path(file: str) -> str:
     """The path of a file in a form that is no benchmark name, option or standard input."""
     return os.path.join(os.curdir, file) if file in benchmark_names() or file.startswith("-") else file
+
+
+def file_of(word: str) -> str | None:
+    """The file in `FILE#3`; None where the word means something else."""
+    file, hash_sign, index = word.rpartition("#")
+    return file if hash_sign and index.isdecimal() and os.path.isfile(file) and not os.path.exists(word) else None

@@ -61,7 +61,7 @@ class Delivery:
             self._say([summary, *([str(again)] if again else []), *lines])
         if failures:
             raise failures[0]
-        if self._unheard and not files.named():
+        if self._unheard and not set(files) - {None, STANDARD_OUTPUT}:
             raise self._unheard  # nobody would notice the rest
 
     def _tasks(self, result: Result, again: Again | None, files: Files) -> dict[str, Callable[[str], Any]]:

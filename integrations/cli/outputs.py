@@ -28,13 +28,13 @@ class Files(NamedTuple):
     stats_dir: str | None = None
     report: str | None = None
 
-    def named(self) -> list[tuple[str, str]]:
-        """Option and path of every file, without what is printed."""
-        fields = self._asdict().items()
-        return [(_option(field), path) for field, path in fields if path and path != STANDARD_OUTPUT]
+    def given(self) -> dict[str, str]:
+        """What was asked for, by option."""
+        return {f"--{field.replace('_', '-')}": path for field, path in self._asdict().items() if path}
 
 
-_ENDINGS = {"output": ".json", "history": ".csv", "gantt": ".png", "stats_dir": ".json", "report": ".html"}
+_ENDINGS = Files(".json", ".csv", ".png", ".json", ".html")
+_WRITTEN_AS = {"--output": ".json", "--history": ".csv"}
 _KINDS = {".csv", ".html", ".json", ".ods", ".pdf", ".png", ".svg", ".tsv", ".xls", ".xlsx"}
 
 
@@ -45,21 +45,20 @@ def plan(request: Request, problems: Sequence[Problem], inputs: Iterable[str | N
     """
     stats = request.files.stats_dir and os.path.join(request.files.stats_dir, "")  # a folder, though it may not exist
     options = request.files._replace(stats_dir=stats)
-    _check_placeholders(options)
-    _check_standard_output(options, request.as_json, len(problems))
+    _check_options(options, request.as_json, len(problems))
     plans = [_files(options, problem.instance.name) for problem in problems]
     read = [*inputs, *(file for problem in problems for file in (problem.file, problem.warm_start_file))]
     _check_collisions(options, plans, problems, {Path(file).resolve() for file in read if file})
-    folders = _folders(options, plans)
+    pairs = [pair for files in plans for pair in zip(options, files, strict=True)]
+    folders = {Path(path).parent for value, path in pairs if value and path and _is_folder(value)}
     for files in plans:
-        for _, path in files.named():
-            check_writable(_reachable(path, folders))
-        _check_endings(files)
-        if files.gantt:
-            _check_gantt(files.gantt)
-        if files.report:
-            _check_report(_reachable(files.report, folders))
-    _make(folders)
+        for option, path in files.given().items():
+            _check_file(option, path, folders)
+    for folder in folders:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise L2SError(f"cannot make the folder {folder}: {error.strerror}") from error
     return plans
 
 
@@ -79,40 +78,20 @@ def _is_folder(value: str) -> bool:
     return value.endswith(("/", os.sep)) or os.path.isdir(value)
 
 
-def _folders(options: Files, plans: list[Files]) -> set[Path]:
-    """The folders that were named as such; they are made where they are missing."""
-    pairs = [pair for files in plans for pair in zip(options, files, strict=True)]
-    return {Path(path).parent for value, path in pairs if value and path and _is_folder(value)}
-
-
-def _make(folders: Iterable[Path]) -> None:
-    for folder in folders:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise L2SError(f"cannot make the folder {folder}: {error.strerror}") from error
-
-
-def _option(field: str) -> str:
-    return f"--{field.replace('_', '-')}"
-
-
 def _files(options: Files, name: str) -> Files:
     """The options with the files of one instance in place of folders and patterns."""
-    given = options._asdict().items()
-    return Files(**{field: value and file_for(value, name, _ENDINGS[field]) for field, value in given})
+    pairs = zip(options, _ENDINGS, strict=True)
+    return Files(*(value and file_for(value, name, str(ending)) for value, ending in pairs))
 
 
-def _check_placeholders(options: Files) -> None:
-    for option, value in options.named():
+def _check_options(options: Files, as_json: bool, count: int) -> None:
+    """Patterns that mean something, and one thing at most on standard output."""
+    printed = [f"{option} -" for option, value in options.given().items() if value == STANDARD_OUTPUT]
+    printed += ["--json"] * as_json
+    for option, value in options.given().items():
         for placeholder in re.findall(r"\{\w*\}", value):
             if placeholder != PLACEHOLDER:
                 raise L2SError(f"{option} {value}: {placeholder} stands for nothing, only {PLACEHOLDER} does")
-
-
-def _check_standard_output(options: Files, as_json: bool, count: int) -> None:
-    printed = [f"{_option(field)} -" for field, value in options._asdict().items() if value == STANDARD_OUTPUT]
-    printed += ["--json"] * as_json
     if len(printed) > 1:
         raise L2SError(f"{' and '.join(printed)} both want standard output; choose one")
     if options.history == STANDARD_OUTPUT and count > 1:
@@ -122,20 +101,42 @@ def _check_standard_output(options: Files, as_json: bool, count: int) -> None:
 def _check_collisions(options: Files, plans: list[Files], problems: Sequence[Problem], read: set[Path]) -> None:
     """No file may be written twice, nor one that is read; only a report may be about several instances."""
     taken: dict[Path, tuple[str, str]] = {}
-    for problem, files in zip(problems, plans, strict=True):
-        for option, path in files.named():
-            file = Path(path).resolve()
-            other_option, other_word = taken.setdefault(file, (option, problem.word))
-            if file in read:
-                raise L2SError(f"{option} would overwrite {path}, which is read")
-            if other_option != option:
-                raise L2SError(f"{other_option} and {option} name the same file, {path}")
-            about_all = option == "--report" and not is_per_instance(options.report or "")
-            if other_word != problem.word and not about_all:
-                raise L2SError(
-                    f"{option} would write {other_word} and {problem.word} to one file, {path}; "
-                    f"name a folder, or a pattern with {PLACEHOLDER} in it"
-                )
+    both = zip(problems, plans, strict=True)
+    for word, (option, path) in ((problem.word, each) for problem, files in both for each in files.given().items()):
+        if path == STANDARD_OUTPUT:
+            continue
+        file = Path(path).resolve()
+        other_option, other_word = taken.setdefault(file, (option, word))
+        if file in read:
+            raise L2SError(f"{option} would overwrite {path}, which is read")
+        if other_option != option:
+            raise L2SError(f"{other_option} and {option} name the same file, {path}")
+        about_all = option == "--report" and not is_per_instance(options.report or "")
+        if other_word != word and not about_all:
+            raise L2SError(
+                f"{option} would write {other_word} and {word} to one file, {path}; "
+                f"name a folder, or a pattern with {PLACEHOLDER} in it"
+            )
+
+
+def _check_file(option: str, path: str, folders: set[Path]) -> None:
+    """It can be written, somebody can draw it, and it is not called what it is not: `plan.csv` would hold JSON."""
+    place, ending = _reachable(path, folders), Path(path).suffix.lower()
+    if path != STANDARD_OUTPUT:
+        check_writable(place)
+    if option == "--gantt":
+        from l2s_plugin.registry import default_registry
+        from l2s_plugin.specs import RendererSpec
+
+        if not ending:
+            raise L2SError(f"--gantt {path}: the file's ending says how to draw, as in gantt.png")
+        default_registry().load(RendererSpec, ending.lstrip("."))
+    elif option == "--report":
+        from integrations.report import check_report
+
+        check_report(place)
+    elif option in _WRITTEN_AS and ending in _KINDS - {_WRITTEN_AS[option]}:
+        raise L2SError(f"{option} {path}: it is written as {_WRITTEN_AS[option]}, and not as {ending}")
 
 
 def _reachable(path: str, folders: set[Path]) -> Path:
@@ -146,28 +147,3 @@ def _reachable(path: str, folders: set[Path]) -> Path:
     if parent.exists() and not parent.is_dir():
         raise L2SError(f"cannot write {path}: {parent} is not a folder")
     return parent / Path(path).name
-
-
-def _check_endings(files: Files) -> None:
-    """No file may be called what it is not: `plan.csv` would hold JSON."""
-    for field, path in files._asdict().items():
-        ending = os.path.splitext(path or "")[1].lower()
-        if field in ("output", "history") and ending in _KINDS - {_ENDINGS[field]}:
-            raise L2SError(f"{_option(field)} {path}: it is written as {_ENDINGS[field]}, and not as {ending}")
-
-
-def _check_gantt(path: str) -> None:
-    """Whether there is somebody to draw this kind of file; imports the drawing library, if need be."""
-    from l2s_plugin.registry import default_registry
-    from l2s_plugin.specs import RendererSpec
-
-    ending = Path(path).suffix.lstrip(".").lower()
-    if not ending:
-        raise L2SError(f"--gantt {path}: the file's ending says how to draw, as in gantt.png")
-    default_registry().load(RendererSpec, ending)
-
-
-def _check_report(path: Path) -> None:
-    from integrations.report import check_report
-
-    check_report(path)

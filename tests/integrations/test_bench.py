@@ -42,6 +42,7 @@ def test_files_folders_and_patterns_are_groups(tmp_path):
     both = [str(tmp_path / "ft06.txt"), str(tmp_path / "la01.txt")]
     assert groups([str(tmp_path)]) == {str(tmp_path): both}
     assert groups([str(tmp_path / "*.txt")]) == {str(tmp_path / "*.txt"): both}
+    assert groups([f"{both[0]}#0"]) == {f"{both[0]}#0": [f"{both[0]}#0"]}
     result = run(str(tmp_path), "--steps", "20", "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["table"][0]["runs"] == 2
