@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from integrations.bench.sets import file_of, groups
@@ -38,8 +39,8 @@ def load_problems(words: Iterable[str], warm_start: str | None = None) -> list[P
     from l2s_plugin.loader import load
     from l2s_plugin.schedule import Schedule
 
-    found = (name for word in words for names in (groups([word]).values() if word != "-" else [[word]]) for name in names)
-    problems = [Problem(name, load(name)) for name in dict.fromkeys(found)]
+    found = ([word] if word == "-" else chain(*groups([word]).values()) for word in words)
+    problems = [Problem(name, load(name)) for name in dict.fromkeys(chain.from_iterable(found))]
     if warm_start is None:
         return problems
     if len(problems) > 1 and not is_per_instance(warm_start):

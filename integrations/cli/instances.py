@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -12,7 +14,10 @@ from integrations.cli.terminal import echo
 from l2s_plugin import data
 from l2s_plugin.specs import InstanceFormatSpec
 
-_formats = completion.names_of(InstanceFormatSpec)
+
+def _format_option(spelling: str, name: str, text: str) -> Callable[[Any], Any]:
+    formats = completion.names_of(InstanceFormatSpec)
+    return click.option(spelling, name, metavar="NAME", shell_complete=formats, help=text)
 
 
 @click.command(epilog=example("l2s instances ta:30x20"))
@@ -24,51 +29,28 @@ def instances(words: tuple[str, ...], as_json: bool) -> None:
     A SET is one of abz, ft, la, orb, swv, ta, yn, a group such as ta:30x20, or a size such as 15x15.
     """
     names = data.select(words) if words else data.benchmark_names()
-    entries = [data.benchmark_info(name) for name in names]
+    rows = [
+        {"name": entry.name, "set": entry.set, "size": entry.size, **entry._asdict()}
+        | {"status": "solved" if entry.is_solved else "open"}
+        for entry in map(data.benchmark_info, names)
+    ]
     if as_json:
-        echo(json.dumps([_as_dict(entry) for entry in entries], indent=1))
+        echo(json.dumps(rows, indent=1))
         return
     echo(f"{'name':<6} {'size':>7} {'lower':>6} {'upper':>6}  status")
-    for entry in entries:
-        bounds = f"{entry.lower_bound:>6} {entry.upper_bound:>6}"
-        echo(f"{entry.name:<6} {entry.size:>7} {bounds}  {_status(entry)}")
+    for row in rows:
+        echo("{name:<6} {size:>7} {lower_bound:>6} {upper_bound:>6}  {status}".format_map(row))
 
 
-def _status(entry: data.Benchmark) -> str:
-    return "solved" if entry.is_solved else "open"
-
-
-def _as_dict(entry: data.Benchmark) -> dict[str, str | int]:
-    return {
-        "name": entry.name,
-        "set": entry.set,
-        "size": entry.size,
-        "n_jobs": entry.n_jobs,
-        "n_machines": entry.n_machines,
-        "lower_bound": entry.lower_bound,
-        "upper_bound": entry.upper_bound,
-        "status": _status(entry),
-    }
-
-
-class Size(click.ParamType):
-    """Jobs x machines, such as 10x10."""
-
-    name = "size"
-
-    def convert(
-        self, value: str | tuple[int, int], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        match = re.fullmatch(r"([0-9]{1,9})[xX]([0-9]{1,9})", value)
-        if not match:
-            self.fail(f"{value!r}, expected jobs x machines such as 10x10", param, ctx)
-        return int(match[1]), int(match[2])
+def _size(ctx: click.Context, parameter: click.Parameter, text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"([0-9]{1,9})[xX]([0-9]{1,9})", text)
+    if not match:
+        raise click.BadParameter(f"{text!r}, expected jobs x machines such as 10x10")
+    return int(match[1]), int(match[2])
 
 
 @click.command(epilog=example("l2s generate 20x15 --seed 7 -o random.txt"))
-@click.argument("size", type=Size())
+@click.argument("size", callback=_size)
 @click.option("--seed", type=click.IntRange(min=0), help="Any number; 0 unless given.")
 @click.option(
     "--distribution",
@@ -88,13 +70,7 @@ class Size(click.ParamType):
     shell_complete=completion.files,
     help="Where to write; standard output unless given.",
 )
-@click.option(
-    "--format",
-    "format_name",
-    metavar="NAME",
-    shell_complete=_formats,
-    help="Format, unless the file's ending says it.",
-)
+@_format_option("--format", "format_name", "Format, unless the file's ending says it.")
 def generate(
     size: tuple[int, int],
     seed: int | None,
@@ -112,10 +88,9 @@ def generate(
     from l2s_plugin import generate as generators
     from l2s_plugin.loader import save
 
-    seeds = (time_seed, machine_seed)
     if stages is not None and distribution != "uniform":
         raise click.UsageError("--stages goes with --distribution uniform")
-    if seeds != (None, None):
+    if time_seed is not None or machine_seed is not None:
         if time_seed is None or machine_seed is None:
             raise click.UsageError("--time-seed and --machine-seed belong together")
         if distribution != "taillard" or seed is not None:
@@ -131,20 +106,8 @@ def generate(
 @click.command(epilog=example("l2s convert random.txt random.json"))
 @click.argument("source", metavar="INPUT", shell_complete=completion.instances)
 @click.argument("target", metavar="OUTPUT", shell_complete=completion.files)
-@click.option(
-    "--from",
-    "source_format",
-    metavar="NAME",
-    shell_complete=_formats,
-    help="Format of INPUT, unless its contents say it.",
-)
-@click.option(
-    "--to",
-    "target_format",
-    metavar="NAME",
-    shell_complete=_formats,
-    help="Format of OUTPUT, unless its ending says it.",
-)
+@_format_option("--from", "source_format", "Format of INPUT, unless its contents say it.")
+@_format_option("--to", "target_format", "Format of OUTPUT, unless its ending says it.")
 def convert(source: str, target: str, source_format: str | None, target_format: str | None) -> None:
     """Write the instance INPUT (a file, a benchmark name or -) to the file OUTPUT in another format.
 

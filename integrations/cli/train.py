@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from heuristics.training.config import TrainingConfig
 
 _FOR_READERS = {"output", "tensorboard", "as_json"}  # options that change nothing about the policy
-_OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed", "host")
 
 
 @click.command(epilog=example("l2s train --preset fast --size 10x10,15x15 --output out/policy"))
@@ -47,7 +46,6 @@ _OPTIONS = ("batches", "batch_size", "steps", "horizon", "learning_rate", "seed"
 def train(
     ctx: click.Context,
     preset: str | None,
-    sizes: str | None,
     config_file: str | None,
     output: Path | None,
     resume: Path | None,
@@ -76,8 +74,8 @@ def train(
         config = RunFolder(resume).load().config
     else:
         config = preset_named(preset or "paper")
-    changes = _from_file(config_file) | {name: options[name] for name in _OPTIONS if options[name] is not None}
-    config = config.with_changes(changes | ({"sizes": sizes} if sizes is not None else {}))
+    changes = {name: value for name, value in options.items() if value is not None}
+    config = config.with_changes((_from_file(config_file) if config_file else {}) | changes)
     folder = resume or output
     assert folder is not None
     command = shlex.join(["l2s", "train", *given_words(ctx, ctx.params.keys() - _FOR_READERS)])
@@ -85,9 +83,7 @@ def train(
     _run(config, folder, how, tensorboard, as_json)
 
 
-def _from_file(path: str | None) -> dict[str, Any]:
-    if path is None:
-        return {}
+def _from_file(path: str) -> dict[str, Any]:
     return {key.replace("-", "_"): value for key, value in parse_toml(read_text(path), path).items()}
 
 
@@ -114,8 +110,7 @@ def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard:
         raise
     if int(os.environ.get("RANK", "0")) > 0:
         return  # of the processes that torchrun started, the first one reports
-    rows = RunFolder(folder).metrics()
-    curve = _draw_curve(rows, folder)
+    curve = _draw_curve(RunFolder(folder).metrics(), folder)
     report = {
         "folder": str(folder),
         "policy": str(folder / "best.safetensors"),
