@@ -46,45 +46,37 @@ def gap(cell: Row, makespan: int) -> float:
     return 100 * (makespan / reference - 1) if reference else 0.0
 
 
-class Outcome(NamedTuple):
-    """A run, or its beginning up to a milestone."""
-
-    cell: Row
-    makespan: int
-    share: float = 1.0  # of the run's steps, and so of its time
-
-
 def summarise(cells: Iterable[Row], milestones: Sequence[int]) -> list[Row]:
     """One row per group, configuration and milestone (or time limit).
 
     One run serves all milestones: the seconds until one are its share of the steps.
     """
-    table: dict[tuple[str, str, str], list[Outcome]] = {}
+    table: dict[tuple[str, str, str], list[tuple[float, float, float]]] = {}
     for cell in cells:
-        if milestones and cell["method"] != "dispatch":
-            for steps in milestones:
-                key = (cell["group"], cell["label"], f"{steps} steps")
-                share = min(1.0, steps / cell["steps"]) if cell["steps"] else 1.0
-                table.setdefault(key, []).append(Outcome(cell, makespan_at(cell, steps), share))
+        if cell["method"] == "dispatch":
+            ends = {"-": (cell["makespan"], 1.0)}
+        elif milestones:
+            ends = {f"{n} steps": (makespan_at(cell, n), n / max(n, cell["steps"])) for n in milestones}
         else:
-            budget = "-" if cell["method"] == "dispatch" else f"{cell['time_limit']:g} s"
-            table.setdefault((cell["group"], cell["label"], budget), []).append(Outcome(cell, cell["makespan"]))
-    return [_row(group, label, budget, runs) for (group, label, budget), runs in table.items()]
+            ends = {f"{cell['time_limit']:g} s": (cell["makespan"], 1.0)}
+        for budget, (makespan, share) in ends.items():
+            run = (gap(cell, makespan), cell["seconds"] * share, cell["steps"] * share)
+            table.setdefault((cell["group"], cell["label"], budget), []).append(run)
+    return [_row(*key, *zip(*runs, strict=True)) for key, runs in table.items()]
 
 
-def _row(group: str, label: str, budget: str, runs: list[Outcome]) -> Row:
-    gaps = np.array([gap(run.cell, run.makespan) for run in runs])
-    seconds, steps = (sum(run.cell[name] * run.share for run in runs) for name in ("seconds", "steps"))
+def _row(group: str, label: str, budget: str, *runs: tuple[float, ...]) -> Row:
+    gaps, (seconds, steps) = np.array(runs[0]), map(sum, runs[1:])
     error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else None
     return {
         "group": group,
         "method": label,
         "budget": budget,
-        "runs": len(runs),
+        "runs": len(gaps),
         "gap %": round(float(gaps.mean()), 2),
         "s.e.": None if error is None else round(float(error), 2),
         "at best known": int((gaps <= 0).sum()),
-        "seconds": round(seconds / len(runs), 3),
+        "seconds": round(seconds / len(gaps), 3),
         "steps/s": round(steps / seconds) if steps and seconds else None,
         "source": OURS,
     }
@@ -150,18 +142,20 @@ class Table(NamedTuple):
 
 def tables(rows: Sequence[Row], groups: Iterable[str]) -> list[Table]:
     """A table per set: a line per method and budget, a column per group."""
-    by_set: dict[str, list[str]] = {}
+    by_set: dict[str, Table] = {}
+    lines: dict[tuple[str, ...], Line] = {}
     for group in groups:
-        by_set.setdefault(group.partition("-")[0], []).append(group)
-    return [Table(members, _lines(rows, members)) for members in by_set.values()]
-
-
-def _lines(rows: Sequence[Row], groups: list[str]) -> list[Line]:
-    lines: dict[tuple[str, str, str], dict[str, Row]] = {}
-    for row in rows:
-        if row["group"] in groups:
-            lines.setdefault((row["method"], row.get("budget", ""), row["source"]), {})[row["group"]] = row
-    return [Line(method, budget, found) for (method, budget, _), found in lines.items()]
+        name = group.partition("-")[0]
+        table = by_set.setdefault(name, Table([], []))
+        table.groups.append(group)
+        for row in rows:
+            if row["group"] == group:
+                key = (name, row["method"], row.get("budget", ""), row["source"])
+                if key not in lines:
+                    lines[key] = Line(row["method"], row.get("budget", ""), {})
+                    table.lines.append(lines[key])
+                lines[key].rows[group] = row
+    return list(by_set.values())
 
 
 def markdown(rows: Sequence[Row], groups: Iterable[str]) -> str:
@@ -205,8 +199,3 @@ def as_csv(rows: Sequence[Row]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def by_group(rows: Sequence[Row], groups: Iterable[str]) -> list[Row]:
-    """Ours and the published rows of each group together."""
-    return [row for group in groups for row in rows if row["group"] == group]

@@ -96,8 +96,7 @@ def bench(
     l2s bench ta:15x15 la --method local-search --selector greedy --selector boltzmann --steps 500,5000
     """
     from integrations.bench import report
-    from integrations.bench.cells import Cell, contents
-    from integrations.bench.run import run
+    from integrations.bench.cells import cells_of, run_cells
     from integrations.bench.sets import groups
     from integrations.bench.store import Store
 
@@ -114,20 +113,14 @@ def bench(
     seconds = DEFAULT_SECONDS if time_limit is None else time_limit
     stop = stops.steps(max(milestones)) if milestones else stops.seconds(seconds)
     ways = [_ready(way, stop) for way in (_quick() if quick else _combine(parts))]
-    content = contents((name for names in chosen.values() for name in names), ways)
-    cells = [
-        Cell(name, group, replace(way, seed=seed), content[name, str(way)])
-        for group, names in chosen.items()
-        for way in ways
-        for name in names
-        for seed in range(1, seeds + 1)
-    ]
+    cells = cells_of(chosen, ways, seeds)
     store = Store(output)
     _check_outputs(output, report_file)
     with _cluster(scheduler) as executor:
-        finished = run(cells, store, workers, _progress, executor)
+        finished = run_cells(cells, store, workers, _progress, executor)
     rows = report.compared((cell.instance, store.rows[cell.key]) for cell in cells if cell.key in store.rows)
-    table = report.by_group(report.summarise(rows, milestones) + report.published(rows), chosen)
+    table = report.summarise(rows, milestones) + report.published(rows)
+    table.sort(key=lambda row: list(chosen).index(row["group"]))  # ours and the published rows of a group together
     outcome = {"command": sys.argv[1:], "finished": finished, "table": table, "cells": rows}
     written = []
     if output is not None:
@@ -222,7 +215,7 @@ def _check_outputs(output: Path | None, report_file: str | None) -> None:
 
 def _write(folder: Path, outcome: dict[str, Any], by: By) -> None:
     from integrations.bench import report
-    from integrations.bench.plots import anytime
+    from integrations.bench.curves import anytime
 
     command, table = shlex.join(["l2s", *outcome["command"]]), outcome["table"]
     groups = dict.fromkeys(row["group"] for row in table)

@@ -13,8 +13,7 @@ import l2s_plugin as l2s
 from heuristics import tabu_search
 from integrations.bench import report
 from integrations.bench.cells import run_cell
-from integrations.bench.curves import anytime_curves
-from integrations.bench.plots import anytime
+from integrations.bench.curves import anytime, anytime_curves
 from integrations.bench.sets import groups
 from integrations.bench.store import Store
 from integrations.cli import l2s as command_line
@@ -159,7 +158,7 @@ def test_a_run_cut_short_by_a_signal_is_not_kept(tmp_path, monkeypatch):
     def interrupted(cell):
         return run_cell(cell) | ({"stopped_by": "interrupt"} if cell.way.seed == 2 else {})
 
-    monkeypatch.setattr("integrations.bench.run.run_cell", interrupted)
+    monkeypatch.setattr("integrations.bench.cells.run_cell", interrupted)
     result = run("ft06", "--steps", "10", "--seeds", "3", "--output", str(tmp_path), "--json")
     report = json.loads(result.stdout)
     assert (report["finished"], [cell["seed"] for cell in report["cells"]]) == (False, [1])
@@ -209,7 +208,7 @@ def test_the_legend_lies_beside_the_curves_in_the_order_of_their_ends():
 
 
 def test_a_report_is_refused_before_the_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr("integrations.bench.run.run_cell", lambda cell: pytest.fail("it ran"))
+    monkeypatch.setattr("integrations.bench.cells.run_cell", lambda cell: pytest.fail("it ran"))
     for file, message in (("a.pdf", "must end in .html"), ("missing/a.html", "no such directory")):
         result = run("ft06", "--report", str(tmp_path / file))
         assert (result.exit_code, result.stdout) == (2, "")
@@ -262,7 +261,7 @@ def test_several_processes_give_the_same_table():
     ],
 )
 def test_wrong_words_give_one_line_before_the_first_run(words, message, monkeypatch):
-    monkeypatch.setattr("integrations.bench.run.run_cell", lambda cell: pytest.fail("it ran"))
+    monkeypatch.setattr("integrations.bench.cells.run_cell", lambda cell: pytest.fail("it ran"))
     result = run(*words)
     assert result.exit_code == 2
     assert not result.stdout
@@ -271,7 +270,7 @@ def test_wrong_words_give_one_line_before_the_first_run(words, message, monkeypa
 
 
 def test_a_broken_file_is_told_before_the_first_run(tmp_path, monkeypatch):
-    monkeypatch.setattr("integrations.bench.run.run_cell", lambda cell: pytest.fail("it ran"))
+    monkeypatch.setattr("integrations.bench.cells.run_cell", lambda cell: pytest.fail("it ran"))
     (tmp_path / "broken.txt").write_text("rubbish")
     result = run("ft06", str(tmp_path), "--steps", "5")
     assert (result.exit_code, result.stdout) == (2, "")

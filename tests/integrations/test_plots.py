@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from heuristics.result import Result
-from integrations.bench.plots import anytime
+from integrations.bench.curves import anytime
 from integrations.colours import palette
 from integrations.plots import gantt
 from l2s_plugin.errors import L2SError, MissingExtraError
