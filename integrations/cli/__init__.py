@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -117,11 +117,11 @@ class LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
+        with _errors_in_one_line() if standalone_mode else nullcontext():
+            code: Any = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        with _errors_in_one_line():
-            # what a command returns is no exit code; `ctx.exit(code)` comes back as a number, too
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            return code
+        # what a command returns is no exit code; `ctx.exit(code)` comes back as a number, too
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -143,11 +143,10 @@ def _errors_in_one_line() -> Iterator[None]:
     """End the program with the exit code of an error and one line about it."""
     try:
         yield
-    except click.UsageError as error:
-        where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-        _fail(error, error.format_message().rstrip(".") + where, error.exit_code)
     except click.ClickException as error:
-        _fail(error, error.format_message(), error.exit_code)
+        ctx = error.ctx if isinstance(error, click.UsageError) else None
+        where = f" (see {ctx.command_path} --help)" if ctx else ""
+        _fail(error, error.format_message().rstrip(".") + where, error.exit_code)
     except L2SError as error:
         _fail(error, str(error), EXIT_BAD_INPUT)
     except OutputError as error:

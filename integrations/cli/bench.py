@@ -15,7 +15,7 @@ import click
 
 from heuristics.configuration import Configuration
 from integrations.cli import EXIT_INTERRUPTED, example
-from integrations.cli.completion import files, folders, sets_and_instances
+from integrations.cli.completion import path_option, sets_and_instances
 from integrations.cli.progress import Line, duration
 from integrations.cli.request import DEFAULT_SECONDS
 from integrations.cli.search_options import check_parts, method_option, search_option, takes
@@ -54,20 +54,8 @@ QUICK_STEPS = "500,5000"
     help="Runs side by side, a core each; methods that could use more are kept on one.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask cluster instead.")
-@click.option(
-    "--output",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    shell_complete=folders,
-    help="Keep results; run again to resume.",
-)
-@click.option(
-    "--report",
-    "report_file",
-    metavar="FILE.html",
-    shell_complete=files,
-    help="Tables and curves as a page that opens offline.",
-)
+@path_option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Keep results; run again to resume.")
+@path_option("--report", "report_file", metavar="FILE.html", help="Tables and curves as a page that opens offline.")
 @click.option("--quick", is_flag=True, help="A meaningful table in about a minute.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.pass_context

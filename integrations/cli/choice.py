@@ -25,6 +25,8 @@ class Choice(NamedTuple):
 
 def choose(instance: Instance, request: Request) -> Choice:
     """The method asked for, or else search and CP-SAT side by side, or the search alone where that is better."""
+    from integrations.cp_sat import backend
+
     given, stop, workers = request.search, request.stop, request.search.get("workers")
     if request.method is not None:
         return Choice(request.method, workers)
@@ -38,12 +40,6 @@ def choose(instance: Instance, request: Request) -> Choice:
         return Choice("memetic", workers, "with the parts named")
     if stop.seconds is not None and stop.seconds < SHORT:
         return Choice("memetic", workers, "in so short a time")
-    return _on_all_cores(instance, workers)
-
-
-def _on_all_cores(instance: Instance, workers: int | None) -> Choice:
-    from integrations.cp_sat import backend
-
     workers = workers or available_cores()
     if instance.n_operations > LARGE:
         return Choice("memetic", workers, "too large for CP-SAT")

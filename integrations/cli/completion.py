@@ -7,6 +7,7 @@ nothing behind them is imported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -45,6 +46,11 @@ def files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> li
 def folders(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Let the shell complete the path of a folder."""
     return [CompletionItem(incomplete, type="dir")]
+
+
+def path_option(*names: str, metavar: str, **details: Any) -> Callable[[Any], Any]:
+    """An option that takes a file, or a folder where the metavar says DIR."""
+    return click.option(*names, metavar=metavar, shell_complete=folders if metavar == "DIR" else files, **details)
 
 
 def instances(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

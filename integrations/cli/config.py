@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from integrations.cli.completion import files
+from integrations.cli.completion import path_option
 from l2s_plugin.errors import L2SError, UnknownNameError, unknown_name
 from l2s_plugin.files import read_text
 from l2s_plugin.records import parse_toml
@@ -25,13 +25,12 @@ def _apply(ctx: click.Context, parameter: click.Parameter, path: str | None) -> 
         ctx.meta[_NAME] = path
 
 
-config_option = click.option(  # what the command line says wins over the file, key by key
+config_option = path_option(  # what the command line says wins over the file, key by key
     "--config",
     metavar="FILE.toml",
     is_eager=True,
     expose_value=False,
     callback=_apply,
-    shell_complete=files,
     help="Options in a file: time-limit = 30; the command line wins.",
 )
 

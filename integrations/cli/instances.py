@@ -62,13 +62,8 @@ def _size(ctx: click.Context, parameter: click.Parameter, text: str) -> tuple[in
 @click.option("--stages", type=int, help="Of the uniform one: jobs pass so many sets of machines one after the other.")
 @click.option("--time-seed", type=int, help="Taillard's seed of the durations, instead of --seed.")
 @click.option("--machine-seed", type=int, help="Taillard's seed of the machine orders, instead of --seed.")
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    metavar="FILE",
-    shell_complete=completion.files,
-    help="Where to write; standard output unless given.",
+@completion.path_option(
+    "-o", "--output", default="-", metavar="FILE", help="Where to write; standard output unless given."
 )
 @_format_option("--format", "format_name", "Format, unless the file's ending says it.")
 def generate(

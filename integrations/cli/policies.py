@@ -10,6 +10,7 @@ import click
 
 from integrations.cli import example
 from integrations.cli.completion import files as complete_files
+from integrations.cli.completion import path_option
 from integrations.cli.terminal import echo
 
 
@@ -58,7 +59,7 @@ def list_policies(files: tuple[str, ...], as_json: bool) -> None:
 
 @policies.command("import", epilog=example("l2s policies import 10x10.pth --output paper.safetensors"))
 @click.argument("file", metavar="FILE.pth", shell_complete=complete_files)
-@click.option("--output", "-o", required=True, metavar="NAME.safetensors", help="The policy file to write.")
+@path_option("--output", "-o", required=True, metavar="NAME.safetensors", help="The policy file to write.")
 @click.option(
     "--normalisation",
     type=click.Choice(["running", "batch"]),

@@ -12,7 +12,7 @@ import click
 from heuristics.configuration import LIMITS, run
 from integrations.cli import EXIT_INTERRUPTED, example
 from integrations.cli.choice import Choice, choose
-from integrations.cli.completion import files, folders, instances
+from integrations.cli.completion import instances, path_option
 from integrations.cli.config import config_file, config_option
 from integrations.cli.delivery import Delivery, Patience
 from integrations.cli.inputs import Problem, load_problems
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     "lists. Without it, hybrid where there is time for it, and memetic otherwise.",
 )
 @search_options
-@click.option(
+@path_option(
     "--warm-start",
     metavar="SCHEDULE.json",
-    shell_complete=files,
     help="Begin with this schedule instead; it is verified. Of several instances: a folder or a pattern.",
 )
 @click.option(
@@ -52,21 +51,14 @@ if TYPE_CHECKING:
 @click.option(
     "--no-improvement", type=click.IntRange(0), metavar="N", help="End after N steps without a better schedule."
 )
-@click.option("--output", metavar="SCHEDULE.json", shell_complete=files, help="Write the schedule; - prints it.")
-@click.option("--gantt", metavar="FILE.png|svg", shell_complete=files, help="Draw the schedule.")
+@path_option("--output", metavar="SCHEDULE.json", help="Write the schedule; - prints it.")
+@path_option("--gantt", metavar="FILE.png|svg", help="Draw the schedule.")
 @click.option(
     "--gantt-by", type=click.Choice(["machine", "job"]), help="What the rows of --gantt are; machines unless given."
 )
-@click.option("--report", metavar="FILE.html", shell_complete=files, help="Write a page to explore; one for all, too.")
-@click.option(
-    "--history",
-    metavar="FILE.csv",
-    shell_complete=files,
-    help="Write every improvement: seconds, step, makespan; - prints it.",
-)
-@click.option(
-    "--stats-dir", metavar="DIR", shell_complete=folders, help="Write what --json prints to DIR, a file per instance."
-)
+@path_option("--report", metavar="FILE.html", help="Write a page to explore; one for all, too.")
+@path_option("--history", metavar="FILE.csv", help="Write every improvement: seconds, step, makespan; - prints it.")
+@path_option("--stats-dir", metavar="DIR", help="Write what --json prints to DIR, a file per instance.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, and nothing else.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @config_option

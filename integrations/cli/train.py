@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from integrations.cli import example
+from integrations.cli.completion import path_option
 from integrations.cli.progress import TrainingDisplay
 from integrations.cli.request import given_words
 from integrations.cli.terminal import echo
@@ -28,9 +29,9 @@ _FOR_READERS = {"output", "tensorboard", "as_json"}  # options that change nothi
 @click.command(epilog=example("l2s train --preset fast --size 10x10,15x15 --output out/policy"))
 @click.option("--preset", metavar="NAME", help="paper (default), fast or fast-moves; see docs/training.md.")
 @click.option("--size", "sizes", metavar="JxM[,JxM...]", help="Jobs x machines of the random instances.")
-@click.option("--config", "config_file", metavar="FILE.toml", help="Any option of the training; see docs/training.md.")
-@click.option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Folder of a new run.")
-@click.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
+@path_option("--config", "config_file", metavar="FILE.toml", help="Any option of the training; see docs/training.md.")
+@path_option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Folder of a new run.")
+@path_option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Go on with the run in DIR.")
 @click.option("--batches", type=int, metavar="N", help="Batches of instances to train on.")
 @click.option("--batch-size", type=int, metavar="N", help="Instances per batch.")
 @click.option("--steps", type=int, metavar="N", help="Moves per instance.")
