@@ -160,12 +160,23 @@ def tables(rows: Sequence[Row], groups: Iterable[str]) -> list[Table]:
 
 def markdown(rows: Sequence[Row], groups: Iterable[str]) -> str:
     """The tables for files."""
-    return "\n\n".join(_as_markdown(*_texts(table)) for table in tables(rows, groups))
+    texts = [_texts(table) for table in tables(rows, groups)]
+    ruled = [(heads, ["---"] * len(heads), *lines) for heads, *lines in texts]
+    return "\n\n".join("\n".join(f"| {' | '.join(cells)} |" for cells in lines) for lines in ruled)
 
 
 def aligned(rows: Sequence[Row], groups: Iterable[str]) -> str:
-    """The tables for terminals."""
-    return "\n\n".join(_as_columns(*_texts(table)) for table in tables(rows, groups))
+    """The tables for terminals: words to the left, numbers to the right."""
+    return "\n\n".join(_as_columns(_texts(table)) for table in tables(rows, groups))
+
+
+def _as_columns(lines: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = "<<" + ">" * (len(widths) - 3) + "<"
+    return "\n".join(
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=True)).rstrip()
+        for cells in lines
+    )
 
 
 def _texts(table: Table) -> list[list[str]]:
@@ -176,20 +187,6 @@ def _texts(table: Table) -> list[list[str]]:
         speed = [line.mean("seconds", 2), line.mean("steps/s", 0)] if ours else []
         texts.append([line.method, line.budget, *map(line.gap, table.groups), *speed, line.source])
     return texts
-
-
-def _as_markdown(heads: list[str], *lines: list[str]) -> str:
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *lines))
-
-
-def _as_columns(*lines: list[str]) -> str:
-    """Words to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = "<<" + ">" * (len(widths) - 3) + "<"
-    return "\n".join(
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=True)).rstrip()
-        for cells in lines
-    )
 
 
 def as_csv(rows: Sequence[Row]) -> str:

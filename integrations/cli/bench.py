@@ -87,6 +87,8 @@ def bench(
     from integrations.bench.cells import cells_of, run_cells
     from integrations.bench.sets import groups
     from integrations.bench.store import Store
+    from integrations.plots import style
+    from integrations.report import check_report, save_bench_report
 
     if quick:
         if any((sets, steps, time_limit, *parts.values())):
@@ -103,7 +105,10 @@ def bench(
     ways = [_ready(way, stop) for way in (_quick() if quick else _combine(parts))]
     cells = cells_of(chosen, ways, seeds)
     store = Store(output)
-    _check_outputs(output, report_file)
+    if output is not None:  # before the work starts: can its results be drawn and written?
+        style()
+    if report_file is not None:
+        check_report(report_file)
     with _cluster(scheduler) as executor:
         finished = run_cells(cells, store, workers, _progress, executor)
     rows = report.compared((cell.instance, store.rows[cell.key]) for cell in cells if cell.key in store.rows)
@@ -115,8 +120,6 @@ def bench(
         _write(output, outcome, "steps" if milestones else "seconds")
         written.append(f"{output}/results.md, results.csv, results.json and anytime.png")
     if report_file is not None:
-        from integrations.report import save_bench_report
-
         save_bench_report(outcome, report_file)
         written.append(report_file)
     if as_json:
@@ -187,18 +190,6 @@ def _progress(done: int, count: int, left: float, row: Row) -> None:
     if line.live or last or done * 10 // count != (done - 1) * 10 // count:
         text = f"{done}/{count} runs, about {duration(left)} left; {row['instance']} {row['label']}: {row['makespan']}"
         line.write(text, stays=last)
-
-
-def _check_outputs(output: Path | None, report_file: str | None) -> None:
-    """Find out before the work starts that its results could not be drawn or written."""
-    if output is not None:
-        from integrations.plots import style
-
-        style()
-    if report_file is not None:
-        from integrations.report import check_report
-
-        check_report(report_file)
 
 
 def _write(folder: Path, outcome: dict[str, Any], by: By) -> None:

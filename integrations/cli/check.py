@@ -36,19 +36,10 @@ def check(ctx: click.Context, instance: str, schedule: str, as_json: bool) -> No
         verify_dict(problem, data, schedule)
     except ScheduleError as error:
         violation = str(error)
-
+    makespan = data["makespan"] if violation is None else None
     if as_json:
-        report = {
-            "instance": problem.name,
-            "schedule": schedule,
-            "ok": violation is None,
-            "makespan": data["makespan"] if violation is None else None,
-            "violation": violation,
-        }
-        echo(json.dumps(report))
-    elif violation is None:
-        echo(f"ok: makespan {data['makespan']} ({problem.name})")
+        report = {"instance": problem.name, "schedule": schedule, "ok": violation is None}
+        echo(json.dumps(report | {"makespan": makespan, "violation": violation}))
     else:
-        echo(f"violated: {violation}")
-    if violation is not None:
-        ctx.exit(1)
+        echo(f"ok: makespan {makespan} ({problem.name})" if violation is None else f"violated: {violation}")
+    ctx.exit(0 if violation is None else 1)

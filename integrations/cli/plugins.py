@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from typing import Any
 
 import click
@@ -17,10 +18,7 @@ from l2s_plugin.registry import Plugin, Registry, default_registry
 def plugins(as_json: bool) -> None:
     """List plugins: distribution, version, what each offers, failures and names claimed twice."""
     registry = default_registry()
-    if as_json:
-        echo(json.dumps(describe(registry)))
-    else:
-        echo(render(registry))
+    echo(json.dumps(describe(registry)) if as_json else render(registry))
 
 
 def describe(registry: Registry) -> dict[str, Any]:
@@ -55,10 +53,6 @@ def _render_plugin(plugin: Plugin) -> str:
     elif not plugin.offers:
         lines.append("  observes searches" if plugin.observes else "  offers nothing")
     width = max((len(spec.name) for spec in plugin.offers), default=0)
-    kind = ""
-    for spec in plugin.offers:
-        if spec.kind != kind:
-            kind = spec.kind
-            lines.append(f"  {kind}")
-        lines.append(f"    {spec.name:{width}}  {spec.summary}".rstrip())
+    for kind, specs in groupby(plugin.offers, lambda spec: spec.kind):
+        lines += [f"  {kind}", *(f"    {spec.name:{width}}  {spec.summary}".rstrip() for spec in specs)]
     return "\n".join(lines)
