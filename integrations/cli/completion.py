@@ -38,14 +38,12 @@ def completion(ctx: click.Context, shell: str) -> None:
     echo(script(ctx.find_root().command, {}, PROGRAM, f"_{PROGRAM.upper()}_COMPLETE").source())
 
 
-def files(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _paths(kind: str) -> Completer:
     """Let the shell complete a path."""
-    return [CompletionItem(incomplete, type="file")]
+    return lambda ctx, parameter, incomplete: [CompletionItem(incomplete, type=kind)]
 
 
-def folders(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Let the shell complete the path of a folder."""
-    return [CompletionItem(incomplete, type="dir")]
+files, folders = _paths("file"), _paths("dir")
 
 
 def path_option(*names: str, metavar: str, **details: Any) -> Callable[[Any], Any]:

@@ -10,7 +10,7 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from integrations.cli.outputs import STANDARD_OUTPUT, Files
+from integrations.cli.paths import STANDARD_OUTPUT, Files
 from integrations.cli.terminal import echo
 from l2s_plugin.files import write_text
 

@@ -12,13 +12,12 @@ from click.core import ParameterSource
 
 from heuristics.configuration import COMMAND_LINE, LIMITS, Configuration
 from integrations.cli.config import config_file
-from integrations.cli.outputs import Files
+from integrations.cli.paths import Files, Problem
 from integrations.cli.search_options import AUTOMATIC, LEARNED, given_search, method_spec, methods_with, takes
 from l2s_plugin import stop as stops
 
 if TYPE_CHECKING:
     from heuristics.result import Result
-    from integrations.cli.inputs import Problem
 
 
 DEFAULT_SECONDS = 10.0

@@ -15,8 +15,7 @@ from integrations.cli.choice import Choice, choose
 from integrations.cli.completion import instances, path_option
 from integrations.cli.config import config_file, config_option
 from integrations.cli.delivery import Delivery, Patience
-from integrations.cli.inputs import Problem, load_problems
-from integrations.cli.outputs import plan
+from integrations.cli.paths import Problem, load_problems, plan
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.request import DEFAULT_SECONDS, Request, check_request, reproduce
 from integrations.cli.search_options import AUTOMATIC, check_parts, method_option, search_options, takes

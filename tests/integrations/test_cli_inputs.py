@@ -7,7 +7,7 @@ import os
 import pytest
 
 from integrations.bench.sets import groups
-from integrations.cli.inputs import load_problems
+from integrations.cli.paths import load_problems
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load, save

@@ -15,7 +15,7 @@ import pytest
 
 from integrations.cli import l2s
 from integrations.cli.delivery import Delivery, Patience
-from integrations.cli.outputs import Files
+from integrations.cli.paths import Files
 from integrations.cli.progress import ProgressDisplay
 from integrations.cli.terminal import shown
 from l2s_plugin.errors import L2SError
