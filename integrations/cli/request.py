@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from heuristics.configuration import COMMAND_LINE, LIMITS, Configuration
+from heuristics.configuration import COMMAND_LINE, Configuration
 from integrations.cli.config import config_file
 from integrations.cli.paths import Files, Problem
 from integrations.cli.search_options import AUTOMATIC, LEARNED, given_search, method_spec, methods_with, takes
@@ -43,17 +43,20 @@ class Request:
         """From the parameters of the command."""
         own = {field.name: options[field.name] for field in fields(cls) if field.name in options}
         files = Files(*(options[name] for name in Files._fields))
-        return cls(search=given_search(options), stop=_stop(*(options[name] for name in LIMITS)), files=files, **own)
+        return cls(search=given_search(options), stop=_stop(options), files=files, **own)
 
     def configuration(self, method: str) -> Configuration:
         """How to search, with the method chosen."""
         return Configuration(method, stop=self.stop, **self.search)
 
 
-def _stop(seconds: float | None, *limits: int | None) -> stops.Stop:
+def _stop(options: dict[str, Any]) -> stops.Stop:
     """At the first of the limits; after a default time where neither seconds nor steps are limited."""
-    steps, target, no_improvement = (None if limit is None else min(limit, _FOREVER) for limit in limits)
-    stop = stops.Stop(steps=steps, makespan=target, no_improvement=no_improvement)
+    steps, target, no_improvement = (
+        None if options[name] is None else min(options[name], _FOREVER)
+        for name in ("max_steps", "target", "no_improvement")
+    )
+    stop, seconds = stops.Stop(steps=steps, makespan=target, no_improvement=no_improvement), options["time_limit"]
     if seconds is None and steps is None:
         seconds = DEFAULT_SECONDS
     return stop if seconds is None else stop | stops.seconds(seconds)
