@@ -212,7 +212,7 @@ class Monitor:
         stop, best = self.stop, self.best
         if best is not None:
             if best <= self.lower_bound:
-                return "optimal"
+                return "optimal" if best <= self.proven else "known bound"
             if best <= self.target:
                 return "target"
         last = self.history[-1][1] if self.history else 0

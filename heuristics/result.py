@@ -51,8 +51,8 @@ class Result:
     `lower_bound` is the best bound known, and `bound_source` says where it comes from: `one-machine` (computed),
     `CP-SAT` (proven in this run) or `literature` (looked up, for the classic benchmarks).
     `initial` is the dispatching rule of the first schedule, None where a schedule was given.
-    `stopped_by` says why the run ended: steps, seconds, target, no improvement, optimal, no moves, condition,
-    interrupt, error, or CP-SAT (a limit among its parameters).
+    `stopped_by` says why the run ended: steps, seconds, target, no improvement, optimal, known bound, no moves,
+    condition, interrupt, error, or CP-SAT (a limit among its parameters).
     """
 
     schedule: Schedule

@@ -118,7 +118,7 @@ def test_a_time_limit_holds_when_all_workers_are_gone(monkeypatch):
 
 def test_ends_at_the_optimum_and_at_the_target(pool):
     forever = l2s.stop.seconds(600)
-    assert cooperate(l2s.load("ft06"), forever, executor=pool).stopped_by == "optimal"
+    assert cooperate(l2s.load("ft06"), forever, executor=pool).stopped_by == "known bound"
     result = cooperate(l2s.load("la21"), forever | l2s.stop.target(1200), executor=pool)
     assert result.stopped_by == "target"
     assert result.makespan <= 1200

@@ -125,7 +125,7 @@ def test_solve_proves_optima_that_meet_the_one_machine_bound():
 def test_meeting_a_bound_that_was_looked_up_is_no_proof():
     result = solve(l2s.load("ft06"), stop=steps(100_000))
     assert (result.makespan, result.lower_bound, result.bound_source) == (55, 55, "literature")
-    assert (result.status, result.stopped_by) == ("FEASIBLE", "optimal")
+    assert (result.status, result.stopped_by) == ("FEASIBLE", "known bound")
     assert "makespan 55, bound 55 (literature), optimal by the literature's bound" in result.summary()
     assert "proven" not in result.summary()
     data = result.to_dict()
