@@ -35,7 +35,7 @@ QUICK = ("ft", "la:10x10", "ta:15x15")
 QUICK_STEPS = "500,5000"
 
 
-@click.command(epilog=example("l2s bench ta:15x15 --method tabu --method hybrid --time-limit 10 --output out"))
+@click.command(epilog=example("l2s bench ta:15x15 --method memetic --method hybrid --time-limit 10 --output out"))
 @click.argument("sets", nargs=-1, metavar="[SET|INSTANCE]...", shell_complete=sets_and_instances)
 @method_option(multiple=True, help="How to solve, as in l2s solve; may be given several times.  [default: memetic]")
 @search_option("selector", multiple=True, help="Move selector; several times.")
