@@ -19,3 +19,8 @@ from l2s_plugin import kernels
 
 kernels.quiet = True
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Contents of files do not name tests: some hold the time at which they were made, and workers would disagree."""
+    return argname if isinstance(val, bytes) or (isinstance(val, str) and len(val) > 80) else None
