@@ -21,7 +21,7 @@ def lower_bound(instance: Instance) -> int:
     remaining = np.empty_like(head)
     heap = np.empty_like(by_head)
     return max(
-        preemptive_makespan(row, instance.duration, head, negative_tail, remaining, heap)
+        int(preemptive_makespan(row, instance.duration, head, negative_tail, remaining, heap))
         for row in np.split(by_head, instance.machine_offset[1:-1])
     )
 
