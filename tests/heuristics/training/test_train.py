@@ -373,7 +373,7 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pyte
     def full(*arguments: Any, **options: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("l2s_plugin.files.tempfile.mkstemp", full)
+    monkeypatch.setattr("l2s_plugin.files._open_aside", full)
     with pytest.raises(L2SError, match=r"cannot write .*\.(safetensors|jsonl): No space left on device"):
         train(PAPER, tmp_path, resume=True, threads=1)
     assert (tmp_path / "state.safetensors").read_bytes() == before
