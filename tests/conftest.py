@@ -5,6 +5,9 @@ cache and on the order of tests.
 
 Programs that tests start and interrupt must hear Ctrl-C, also where the tests run with SIGINT ignored, as after `nohup`
 or in the background of a script: what is ignored here would be ignored there.
+
+Random examples are the same in every run, so that a red run can be had again; `--hypothesis-profile default` draws new
+ones.
 """
 
 from __future__ import annotations
@@ -13,11 +16,15 @@ import signal
 import sys
 from pathlib import Path
 
+from hypothesis import settings
+
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from l2s_plugin import kernels
 
 kernels.quiet = True
+settings.register_profile("same", derandomize=True)
+settings.load_profile("same")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

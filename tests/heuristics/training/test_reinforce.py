@@ -40,11 +40,11 @@ def test_returns_are_discounted_sums(rows: list[list[float]], discount: float) -
 @given(tables, st.lists(st.booleans(), min_size=18, max_size=18))
 def test_returns_are_normalised_over_the_moves_of_each_instance(rows: list[list[float]], flags: list[bool]) -> None:
     chosen = np.array(flags[: 3 * len(rows)]).reshape(-1, 3)
-    found = normalised(torch.tensor(rows), torch.tensor(chosen).float()).numpy()
+    found = normalised(torch.tensor(rows, dtype=torch.float64), torch.tensor(chosen).double()).numpy()
     for b in range(3):
         own = np.array(rows)[chosen[:, b], b]
         expected = (own - own.mean()) / (own.std() + 1e-5) if len(own) else own
-        np.testing.assert_allclose(found[chosen[:, b], b], expected, atol=2e-2)
+        np.testing.assert_allclose(found[chosen[:, b], b], expected, atol=1e-6)
         assert not found[~chosen[:, b], b].any()
 
 
