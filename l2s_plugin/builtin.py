@@ -22,15 +22,13 @@ def l2s_instance_formats() -> list[InstanceFormatSpec]:
 
 @hookimpl
 def l2s_neighbourhoods() -> list[NeighbourhoodSpec]:
-    home = "l2s_plugin.neighbourhoods"
+    home = "l2s_plugin.neighbourhoods.blocks"
     return [
-        NeighbourhoodSpec("n1", f"{home}.n1:create", "swap any neighbours inside a critical block"),
-        NeighbourhoodSpec(
-            "n4", f"{home}.n4:create", "move an operation towards the ends of its block, as far as it goes"
-        ),
-        NeighbourhoodSpec("n5", f"{home}.n5:create", "swap the first and the last pair of each block"),
-        NeighbourhoodSpec("n6", f"{home}.n6:create", "move an operation right behind or before its block"),
-        NeighbourhoodSpec("n7", f"{home}.n7:create", "n6, and the outer operations of a block moved inside"),
+        NeighbourhoodSpec("n1", f"{home}:n1", "swap any neighbours inside a critical block"),
+        NeighbourhoodSpec("n4", f"{home}:n4", "move an operation towards the ends of its block, as far as it goes"),
+        NeighbourhoodSpec("n5", f"{home}:n5", "swap the first and the last pair of each block"),
+        NeighbourhoodSpec("n6", f"{home}:n6", "move an operation right behind or before its block"),
+        NeighbourhoodSpec("n7", f"{home}:n7", "n6, and the outer operations of a block moved inside"),
     ]
 
 
