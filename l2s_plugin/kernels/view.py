@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from l2s_plugin.instance import Instance, IntArray
 from l2s_plugin.kernels.moves import Moves, exact_values
-from l2s_plugin.kernels.state import State
+from l2s_plugin.kernels.state import Operations, State
 
 
 class StateView:
     """The current schedule of a search, for selectors and neighbourhoods written in Python.
 
     The arrays are live: they change with the next move; copy what you want to keep.
+
+    Attributes
+    ----------
+    instance, step, incumbent
+        What is searched, how many moves were made, and the smallest makespan so far.
+    tail
+        Longest path from the start of every operation to the end of the schedule.
+    machine_pred, machine_succ
+        Operation before and after each on its machine; the number of operations stands for none.
+    linear_order
+        All operations in one topological order.
     """
 
     def __init__(self, instance: Instance, kernel_state: State) -> None:
         self.instance = instance
         self.kernel_state = kernel_state
-        self.step = 0
-        self.incumbent = 0
-        self._n = instance.n_operations
+        self.step = self.incumbent = 0
+        n = instance.n_operations
+        self.tail: IntArray = kernel_state.tail[:n]
+        self.machine_pred: Operations = kernel_state.machine_pred[:n]
+        self.machine_succ: Operations = kernel_state.machine_succ[:n]
+        self.linear_order: Operations = kernel_state.order
 
     @property
     def makespan(self) -> int:
@@ -31,7 +44,7 @@ class StateView:
     @property
     def est(self) -> IntArray:
         """Earliest start of every operation."""
-        return self.kernel_state.end[: self._n] - self.kernel_state.duration[: self._n]
+        return (self.kernel_state.end - self.kernel_state.duration)[:-1]
 
     @property
     def lst(self) -> IntArray:
@@ -39,29 +52,9 @@ class StateView:
         return self.makespan - self.tail
 
     @property
-    def tail(self) -> IntArray:
-        """Longest path from the start of every operation to the end of the schedule."""
-        return self.kernel_state.tail[: self._n]
-
-    @property
-    def machine_pred(self) -> NDArray[np.uint32]:
-        """Operation before each on its machine; the number of operations stands for none."""
-        return self.kernel_state.machine_pred[: self._n]
-
-    @property
-    def machine_succ(self) -> NDArray[np.uint32]:
-        """Operation after each on its machine; the number of operations stands for none."""
-        return self.kernel_state.machine_succ[: self._n]
-
-    @property
-    def critical_path(self) -> NDArray[np.uint32]:
+    def critical_path(self) -> Operations:
         """The critical path the candidate moves were taken from."""
         return self.kernel_state.path[: self.kernel_state.path_length[0]]
-
-    @property
-    def linear_order(self) -> NDArray[np.uint32]:
-        """All operations in one topological order."""
-        return self.kernel_state.order
 
     def evaluate(self, moves: Moves) -> IntArray:
         """Exact makespan after each of the moves; the state stays as it is."""

@@ -6,6 +6,8 @@ In local search the rules of the paper leave out the undo of the last move, as t
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from l2s_plugin.errors import L2SError
@@ -43,29 +45,14 @@ def _boltzmann(state, moves, count, parameters, scores):
         scores[row] = (state.makespan[0] - moves.value[row]) * parameters[0]
 
 
-def estimate() -> CompiledSelector:
-    """Take the move with the smallest estimated makespan: the rule of tabu search."""
-    return CompiledSelector("estimate", _smallest_value, values="smallest")
+_exact = partial(CompiledSelector, values="exact", forbid_undo=True)
 
-
-def greedy() -> CompiledSelector:
-    """Take the move with the smallest exact makespan, better or not (paper, appendix D: GD)."""
-    return CompiledSelector("greedy", _smallest_value, values="exact", forbid_undo=True)
-
-
-def best_improvement() -> CompiledSelector:
-    """Take the best move that lowers the makespan, or none (paper, appendix D: BI)."""
-    return CompiledSelector("best-improvement", _best_improving, values="exact", forbid_undo=True)
-
-
-def first_improvement() -> CompiledSelector:
-    """Take the first move that lowers the makespan, or none (paper, appendix D: FI)."""
-    return CompiledSelector("first-improvement", _first_improving, values="exact", forbid_undo=True)
-
-
-def random() -> CompiledSelector:
-    """Take any move."""
-    return CompiledSelector("random", _indifferent, sample=True)
+# The factories of the rules; GD, BI and FI as in appendix D of the paper.
+estimate = partial(CompiledSelector, "estimate", _smallest_value, values="smallest")
+greedy = partial(_exact, "greedy", _smallest_value)
+best_improvement = partial(_exact, "best-improvement", _best_improving)
+first_improvement = partial(_exact, "first-improvement", _first_improving)
+random = partial(CompiledSelector, "random", _indifferent, sample=True)
 
 
 def boltzmann(temperature: str | float = 0.5) -> CompiledSelector:

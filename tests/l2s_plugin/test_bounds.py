@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from l2s_plugin.bounds import lower_bound
+from l2s_plugin.bounds import lower_bound, preemptive_makespan
 from l2s_plugin.data import benchmark, benchmark_names
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.one_machine import preemptive_makespan
 from tests.strategies import instances
 
 
