@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,20 +17,12 @@ from l2s_plugin.devices import available_cores, check_device
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.evaluator import compiled
 from l2s_plugin.evaluator.batch import Batch, pack
+from l2s_plugin.evaluator.compiled import SolutionTimes
 from l2s_plugin.instance import Instance, IntArray
 
 __all__ = ["ENGINES", "Batch", "Evaluation", "Evaluator", "SolutionTimes", "pack"]
 
 ENGINES = ("auto", "compiled", "message-passing")
-
-
-class SolutionTimes(NamedTuple):
-    """One solution of an `Evaluation`; `est` and `lst` are views."""
-
-    est: IntArray
-    lst: IntArray
-    makespan: int
-    feasible: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +105,13 @@ class Evaluator:
     def evaluate_packed(self, batch: Batch) -> Evaluation:
         """Evaluate a batch that was packed before (`pack`), for callers who evaluate it more than once."""
         if self.engine == "compiled":
-            est, lst, makespan, feasible = compiled.evaluate(batch, self.threads or available_cores())
+            times = compiled.evaluate(batch, self.threads or available_cores())
         else:
             from l2s_plugin.evaluator import message_passing
 
             compiled.check(batch)
-            est, lst, makespan, feasible = message_passing.evaluate_batch(batch, self.device)
-        return Evaluation(est, lst, batch.offset, makespan, feasible)
+            times = message_passing.evaluate_batch(batch, self.device)
+        return Evaluation(times.est, times.lst, batch.offset, times.makespan, times.feasible)
 
     def __repr__(self) -> str:
         return f"Evaluator(device={self.device!r}, engine={self.engine!r})"

@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from l2s_plugin.errors import ScheduleError
 from l2s_plugin.evaluator.batch import Batch, Int32, Operations
@@ -26,13 +25,13 @@ _OPERATIONS_PER_TASK = 16_000  # about 100 us of work; less is done sooner than 
 _TASKS_PER_THREAD = 4  # cores are seldom equally free
 
 
-class Times(NamedTuple):
-    """What the kernels fill in: `est`, `lst` over the operations of all solutions, the rest per solution."""
+class SolutionTimes(NamedTuple):
+    """Of one solution, or of several: then `est` and `lst` one after the other, the rest an entry per solution."""
 
-    est: Int32
-    lst: Int32
-    makespan: Int32
-    feasible: NDArray[np.bool_]
+    est: Any
+    lst: Any
+    makespan: Any
+    feasible: Any
 
 
 class Workspace(NamedTuple):
@@ -47,10 +46,11 @@ class Workspace(NamedTuple):
     queue: Operations  # becomes a topological order
 
 
-def new_times(batch: Batch) -> Times:
+def new_times(batch: Batch) -> SolutionTimes:
     """Room for the answers to a batch."""
     n, count = len(batch.order), len(batch.which)
-    return Times(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(count, np.int32), np.empty(count, np.bool_))
+    per_solution = np.empty(count, np.int32), np.empty(count, np.bool_)
+    return SolutionTimes(np.empty(n, np.int32), np.empty(n, np.int32), *per_solution)
 
 
 def new_workspace(n: int) -> Workspace:
@@ -144,7 +144,7 @@ def backward(n: int, work: Workspace) -> None:
 
 
 @kernel
-def evaluate_range(batch: Batch, times: Times, work: Workspace, first: int, last: int) -> int:
+def evaluate_range(batch: Batch, times: SolutionTimes, work: Workspace, first: int, last: int) -> int:
     """Evaluate the solutions `first` up to, not including, `last`; returns the first that is none, or -1."""
     start, tail = work.start, work.tail
     for solution in range(first, last):
@@ -172,7 +172,7 @@ def evaluate_range(batch: Batch, times: Times, work: Workspace, first: int, last
 @kernel
 def _evaluate_arrays(batch: Any, times: Any, work: Any, first: int, last: int) -> int:
     """`evaluate_range` for plain tuples, which numba recognises in a third of the time of named ones."""
-    return evaluate_range(Batch(*batch), Times(*times), Workspace(*work), first, last)
+    return evaluate_range(Batch(*batch), SolutionTimes(*times), Workspace(*work), first, last)
 
 
 @kernel
@@ -184,7 +184,7 @@ def check_range(batch: Batch, work: Workspace, first: int, last: int) -> int:
     return -1
 
 
-def evaluate(batch: Batch, threads: int = 1) -> Times:
+def evaluate(batch: Batch, threads: int = 1) -> SolutionTimes:
     """Evaluate a batch on up to `threads` threads; fewer where the work is not worth waking them."""
     times = new_times(batch)
     count = len(batch.which)
@@ -223,23 +223,20 @@ def _explain(batch: Batch, solution: int) -> ScheduleError:
     order = batch.order[batch.offset[solution] : batch.offset[solution + 1]].view(np.int32).tolist()
     base = batch.operation_offset[batch.which[solution]]
     machine = batch.machine[base : base + len(order)]
-    seen: set[int] = set()
-    for operation, expected in zip(order, np.sort(machine), strict=True):
+    for place, (operation, expected) in enumerate(zip(order, np.sort(machine), strict=True)):
         if not 0 <= operation < len(order):
             reason = f"no operation has this number, expected 0 to {len(order) - 1}"
         elif machine[operation] != expected:
             reason = f"it belongs to machine {machine[operation]}, expected an operation of machine {expected}"
-        elif operation in seen:
+        elif operation in order[:place]:
             reason = "it is listed twice"
         else:
-            seen.add(operation)
             continue
         break
-    place = f"solution {solution}: position {len(seen)} of the order"
-    return ScheduleError(f"{place} holds operation {operation}: {reason}")
+    return ScheduleError(f"solution {solution}: position {place} of the order holds operation {operation}: {reason}")
 
 
-def _evaluate_part(batch: Batch, times: Times, first: int, last: int) -> int:
+def _evaluate_part(batch: Batch, times: SolutionTimes, first: int, last: int) -> int:
     return int(_evaluate_arrays(tuple(batch), tuple(times), tuple(_workspace(batch)), first, last))
 
 

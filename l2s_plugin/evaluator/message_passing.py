@@ -14,7 +14,7 @@ backward.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from l2s_plugin.evaluator.batch import Batch
+from l2s_plugin.evaluator.compiled import SolutionTimes
 
 # An end that is not known yet. What is added to it in vain are durations of one job (or machine), each once:
 # it still fits 32 bits, cycle or not.
@@ -194,6 +195,6 @@ def solution_tensors(batch: Batch, device: str | torch.device) -> tuple[Tensor, 
     return duration, job_pred[:n], machine_pred[:n], job_succ, machine_succ[:n], offset
 
 
-def evaluate_batch(batch: Batch, device: str | torch.device) -> list[NDArray[Any]]:
-    """Evaluate a batch whose orders are known to be permutations: est, lst, makespan, feasible."""
-    return [result.cpu().numpy() for result in evaluate_tensors(*solution_tensors(batch, device))]
+def evaluate_batch(batch: Batch, device: str | torch.device) -> SolutionTimes:
+    """Evaluate a batch whose orders are known to be permutations."""
+    return SolutionTimes(*(result.cpu().numpy() for result in evaluate_tensors(*solution_tensors(batch, device))))
