@@ -1,12 +1,6 @@
 """Instance files: the contract of a format, for plugin authors. One module per built-in format follows.
 
-A format is a class without constructor arguments that follows `InstanceFormat`. Offer it through the hook:
-
-```python
-@hookimpl
-def l2s_instance_formats():
-    return [InstanceFormatSpec("my-format", "my_package.my_format:MyFormat", "one sentence for listings")]
-```
+A format is a class without constructor arguments that follows `InstanceFormat`, offered as an `InstanceFormatSpec`.
 
 Reading is by contents, never by the file's name. Every format is asked whether it recognises the file
 (`detect`); when exactly one says yes, it reads the file (`read`). None or several is an error, so `detect`
@@ -31,21 +25,11 @@ if TYPE_CHECKING:
 
 
 class InstanceFormat(Protocol):
-    """How instances are read from and written to files of one kind.
+    """How instances are read from and written to files of one kind."""
 
-    Attributes
-    ----------
-    name
-        As in the spec.
-    suffixes
-        File endings (`.json`, `.jsl.json`) that choose this format for writing; the longest that fits wins.
-    expects
-        What this format looks for in a file, as a phrase for the message that no format recognises it.
-    """
-
-    name: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]]
-    expects: ClassVar[str]
+    name: ClassVar[str]  # as in the spec
+    suffixes: ClassVar[tuple[str, ...]]  # file endings that choose it for writing; the longest that fits wins
+    expects: ClassVar[str]  # what it looks for, as a phrase for the message that no format recognises a file
 
     def detect(self, data: bytes, source: str) -> bool:
         """Whether the file is meant to be in this format; must not raise."""

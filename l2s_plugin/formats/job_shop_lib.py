@@ -34,7 +34,7 @@ class JobShopLib:
         for key in UNSUPPORTED:
             if document.values.get(key):
                 raise document.fail(f"{key} is there, expected a job shop without such dates", key)
-        durations, machines = document.get(list, "duration_matrix"), document.get(list, "machines_matrix")
+        durations, machines = (document.get(list, matrix) for matrix in ("duration_matrix", "machines_matrix"))
         if len(machines) != len(durations):
             message = f"machines_matrix has {len(machines)} jobs, expected {len(durations)} as in duration_matrix"
             raise document.fail(message, "machines_matrix")
@@ -45,8 +45,12 @@ class JobShopLib:
             for key in ("n_machines", "optimum", "lower_bound", "upper_bound")
         )
         lower, upper = (optimum if bound is None else bound for bound in bounds)
+        used = {machine for job in jobs for machine, _ in job}
         if n_machines is None:
-            n_machines = _count_machines(document, jobs)
+            if min(used) == 1:
+                message = f"machines 1 to {max(used)}, expected machines counted from 0 (or metadata.n_machines)"
+                raise document.fail(message, "machines_matrix")
+            n_machines = min(max(max(used) + 1, 1), MAX_SIZE)
 
         def line(part: str, job: int, index: int) -> int:
             return document.line(MATRIX[part], job, index) if part in MATRIX else document.line("metadata", part)
@@ -84,11 +88,3 @@ def _job(document: Document, job: int) -> list[tuple[int, int]]:
         for part, matrix in MATRIX.items():
             document.get(int, matrix, job, index, what=f"job {job}, index {index}: {part}")
     return list(zip(machines, durations, strict=True))
-
-
-def _count_machines(document: Document, jobs: list[list[tuple[int, int]]]) -> int:
-    used = {machine for job in jobs for machine, _ in job}
-    if min(used) == 1:
-        message = f"machines 1 to {max(used)}, expected machines counted from 0 (or metadata.n_machines)"
-        raise document.fail(message, "machines_matrix")
-    return min(max(max(used) + 1, 1), MAX_SIZE)

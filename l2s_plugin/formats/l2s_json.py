@@ -2,13 +2,8 @@
 
 ```json
 {
-  "format": "l2s-instance",
-  "version": 1,
-  "name": "tiny",
-  "source": "by hand",
-  "n_machines": 3,
-  "lower_bound": 10,
-  "upper_bound": null,
+  "format": "l2s-instance", "version": 1, "n_machines": 3,
+  "name": "tiny", "source": "by hand", "lower_bound": 10, "upper_bound": null,
   "jobs": [
     [[0, 5], [1, 2], [2, 7]],
     [[2, 4], [2, 1]]
@@ -16,8 +11,7 @@
 }
 ```
 
-An operation is [machine, duration], machines from 0. `format`, `version`, `n_machines` and `jobs` are
-required.
+An operation is [machine, duration], machines from 0. The first line and `jobs` are required.
 """
 
 from __future__ import annotations
@@ -28,8 +22,7 @@ from l2s_plugin.errors import unknown_name
 from l2s_plugin.formats.parsing import Document, build, detected_object
 from l2s_plugin.instance import Instance
 
-FORMAT = "l2s-instance"
-VERSION = 1
+FORMAT, VERSION = "l2s-instance", 1
 KEYS = ("format", "version", "name", "source", "n_machines", "lower_bound", "upper_bound", "jobs")
 
 
@@ -52,26 +45,22 @@ class L2SJson:
             raise document.fail(f'format is {found!r}, expected "{FORMAT}"', "format")
         if (version := document.get(int, "version")) != VERSION:
             raise document.fail(f"version {version}, expected {VERSION}", "version")
+        jobs = document.get(list, "jobs")
+        for job in range(len(jobs)):
+            for index, pair in enumerate(document.get(list, "jobs", job, what=f"job {job}")):
+                if not isinstance(pair, list) or list(map(type, pair)) != [int, int]:
+                    message = f"job {job}, index {index} is {json.dumps(pair)[:40]}, expected [machine, duration]"
+                    raise document.fail(message, "jobs", job, index)
 
         def line(part: str, job: int, index: int) -> int:
             return document.line(*{"n_machines": [part], "bounds": ["lower_bound"]}.get(part, ["jobs", job, index]))
 
-        details = {key: document.get(str, key, optional=True) for key in ("name", "source")}
-        details |= {key: document.get(int, key, optional=True) for key in ("lower_bound", "upper_bound")}
-        return build(source, _jobs(document), document.get(int, "n_machines"), line, **details)
+        kinds = {"name": str, "source": str, "lower_bound": int, "upper_bound": int}
+        details = {key: document.get(kind, key, optional=True) for key, kind in kinds.items()}
+        return build(source, jobs, document.get(int, "n_machines"), line, **details)
 
     def write(self, instance: Instance) -> bytes:
         head = {"format": FORMAT, "version": VERSION} | {key: getattr(instance, key) for key in KEYS[2:-1]}
         rows = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
         jobs = ",\n".join(f"    {json.dumps(job)}" for job in instance.jobs())
         return ("{\n" + "\n".join(rows) + f'\n  "jobs": [\n{jobs}\n  ]\n}}\n').encode()
-
-
-def _jobs(document: Document) -> list[list[tuple[int, int]]]:
-    rows = document.get(list, "jobs")
-    for job in range(len(rows)):
-        for index, pair in enumerate(document.get(list, "jobs", job, what=f"job {job}")):
-            if not isinstance(pair, list) or list(map(type, pair)) != [int, int]:
-                message = f"job {job}, index {index} is {json.dumps(pair)[:40]}, expected [machine, duration]"
-                raise document.fail(message, "jobs", job, index)
-    return rows

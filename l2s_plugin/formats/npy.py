@@ -60,8 +60,12 @@ def _array(data: bytes, source: str) -> NDArray[Any]:
     if not data.startswith(MAGIC):
         raise fail(source, 1, "no NumPy header, expected a NumPy .npy file")
     file = io.BytesIO(data)
+    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
-        _check_size(file, len(data))
+        shape, _, dtype = headers[np.lib.format.read_magic(file)](file)
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > len(data):  # before numpy makes room for it
+            raise ValueError(f"an array of {'x'.join(map(str, shape))[:60]} in {len(data)} bytes")
+        file.seek(0)
         array = np.load(file, allow_pickle=False)
     except Exception as error:  # numpy's header parser lets out whatever the damage leads to
         reason = " ".join(str(error).split())
@@ -72,33 +76,16 @@ def _array(data: bytes, source: str) -> NDArray[Any]:
     return array
 
 
-def _check_size(file: io.BytesIO, available: int) -> None:
-    """Refuse an array larger than its file before numpy makes room for it."""
-    header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    shape, _, dtype = header[np.lib.format.read_magic(file)](file)
-    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > available:
-        raise ValueError(f"an array of {'x'.join(map(str, shape))[:60]} in {available} bytes")
-    file.seek(0)
-
-
 def _instance(pair: NDArray[Any], source: str, name: str, where: str) -> Instance:
     duration, machine = pair
-    machine = machine.astype(np.int64) - _first_machine(machine, source, where)
-    try:
-        return Instance.from_matrices(duration, machine, name=name, source=source)
-    except InstanceError as error:
-        raise fail(source, 1, f"{where}{error}, expected durations of 0 or more") from error
-
-
-def _first_machine(machine: NDArray[Any], source: str, where: str) -> int:
-    """0 or 1, whichever the machines of all jobs are counted from."""
     n_machines = machine.shape[1]
     ordered = np.sort(machine, axis=1)
-    first = int(ordered[0, 0] == 1)
-    wrong = np.flatnonzero((ordered != np.arange(n_machines) + first).any(axis=1))
-    if len(wrong):
-        job = int(wrong[0])
+    first = int(ordered[0, 0] == 1)  # what the machines of all jobs are counted from
+    for job in np.flatnonzero((ordered != np.arange(n_machines) + first).any(axis=1))[:1]:
         found = f"{where}job {job} has machines {machine[job].tolist()[:8]}"
         expected = f"a permutation of 1 to {n_machines} in every job, or of 0 to {n_machines - 1} in every job"
         raise fail(source, 1, f"{found}, expected {expected}")
-    return first
+    try:
+        return Instance.from_matrices(duration, machine.astype(np.int64) - first, name=name, source=source)
+    except InstanceError as error:
+        raise fail(source, 1, f"{where}{error}, expected durations of 0 or more") from error

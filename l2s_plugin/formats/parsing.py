@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -57,30 +58,52 @@ def lines(text: str, comment: str = "#") -> list[Line]:
     return [line for line in stripped if line.text]
 
 
+def detected_text(data: bytes) -> str:
+    """For `detect`: the text of a file without blanks around it, empty where there is none."""
+    with suppress(InstanceFormatError):
+        return decode(data, "").strip()
+    return ""
+
+
 def detected_lines(data: bytes) -> list[Line]:
     """For `detect`: the lines of a text, none where it is empty, binary or JSON."""
-    try:
-        text = decode(data, "")
-    except InstanceFormatError:
-        return []
-    return [] if text.lstrip()[:1] in ("{", "[") else lines(text)
+    text = detected_text(data)
+    return [] if text.startswith(("{", "[")) else lines(text)
 
 
-def integers(line: Line, source: str) -> list[int]:
-    """The numbers of a line, all of them integers that fit."""
-    words = line.text.split()
-    for word in words if not line.is_numeric or "-" in line.text else ():
-        if not _INTEGER.fullmatch(word):
-            raise fail(source, line.number, f"{word[:40]!r}, expected an integer")
-    if any(len(word) > 11 for word in words):
-        raise fail(source, line.number, f"number too large, expected at most {MAX_TOTAL_DURATION}")
-    return [int(word) for word in words]
+class Rows:
+    """The lines of a text file, taken one after the other; errors name the line that was taken last."""
 
+    def __init__(self, data: bytes, source: str) -> None:
+        self.source, self.lines = source, lines(decode(data, source))
+        self.taken = 0
 
-def check_size(source: str, line: int, n_jobs: int, n_machines: int) -> None:
-    """Refuse sizes that no instance can have."""
-    if not (0 < n_jobs <= MAX_SIZE and 0 < n_machines <= MAX_SIZE):
-        raise fail(source, line, f"{n_jobs} jobs and {n_machines} machines, expected from 1 to {MAX_SIZE} of each")
+    def fail(self, message: str) -> InstanceFormatError:
+        return fail(self.source, self.lines[self.taken - 1].number if self.lines else 1, message)
+
+    def take(self, otherwise: str) -> Line:
+        """The next line; without one, the error says `otherwise`."""
+        if self.taken == len(self.lines):
+            raise self.fail(otherwise)
+        self.taken += 1
+        return self.lines[self.taken - 1]
+
+    def integers(self, otherwise: str) -> list[int]:
+        """The numbers of the next line, all of them integers that fit."""
+        line = self.take(otherwise)
+        words = line.text.split()
+        for word in words if not line.is_numeric or "-" in line.text else ():
+            if not _INTEGER.fullmatch(word):
+                raise self.fail(f"{word[:40]!r}, expected an integer")
+        if any(len(word) > 11 for word in words):
+            raise self.fail(f"number too large, expected at most {MAX_TOTAL_DURATION}")
+        return [int(word) for word in words]
+
+    def size(self, n_jobs: int, n_machines: int) -> tuple[int, int]:
+        """Refuse sizes that no instance can have."""
+        if not (0 < n_jobs <= MAX_SIZE and 0 < n_machines <= MAX_SIZE):
+            raise self.fail(f"{n_jobs} jobs and {n_machines} machines, expected from 1 to {MAX_SIZE} of each")
+        return n_jobs, n_machines
 
 
 def detected_object(data: bytes, *keys: str) -> dict[str, Any]:
@@ -88,18 +111,13 @@ def detected_object(data: bytes, *keys: str) -> dict[str, Any]:
 
     A damaged document counts when the keys are in its text, so that its reader can say where the damage is.
     """
-    try:
-        text = decode(data, "")
-    except InstanceFormatError:
+    text = detected_text(data)
+    found = {key: match[1] for key in keys if (match := re.search(rf'"{key}"\s*:\s*"?([^",\s]*)', text))}
+    if not text.startswith("{") or len(found) < len(keys):
         return {}
-    found = {key: re.search(rf'"{key}"\s*:\s*"?([^",\s]*)', text) for key in keys}
-    if not text.lstrip().startswith("{") or not all(found.values()):
-        return {}
-    try:
-        document = parse_json(text, "")
-    except L2SError:
-        return {key: match[1] for key, match in found.items() if match}
-    return document if all(key in document for key in keys) else {}
+    with suppress(L2SError):
+        found = parse_json(text, "")
+    return found if all(key in found for key in keys) else {}
 
 
 class Document:
@@ -175,18 +193,23 @@ def build(
     """
     if not 0 < n_machines <= MAX_SIZE:
         raise fail(source, line("n_machines", 0, 0), f"n_machines is {n_machines}, expected 1 to {MAX_SIZE}")
-    _check_bounds(source, line, details.get("lower_bound"), details.get("upper_bound"))
+    lower, upper = bounds = details.get("lower_bound"), details.get("upper_bound")
+    for name, bound in zip(("lower", "upper"), bounds, strict=True):
+        if bound is not None and bound < 0:
+            raise fail(source, line("bounds", 0, 0), f"{name} bound {bound}, expected 0 or more")
+    if lower is not None and upper is not None and lower > upper:
+        raise fail(source, line("bounds", 0, 0), f"lower bound {lower}, expected at most the upper bound {upper}")
     last = first + n_machines - 1
     for job, row in enumerate(jobs):
         for index, (machine, duration) in enumerate(row):
+            if first <= machine <= last and 0 <= duration <= MAX_TOTAL_DURATION:
+                continue
+            part, problem = "duration", f"duration {duration}, expected 0 to {MAX_TOTAL_DURATION}"
             if not first <= machine <= last:
-                problem = f"machine {machine}, expected {first} to {last}"
+                part, problem = "machine", f"machine {machine}, expected {first} to {last}"
                 if machine == last + 1 and all(other > first for each in jobs for other, _ in each):
                     problem += f" (this file counts machines from {first + 1}, the format from {first})"
-                raise fail(source, line("machine", job, index), f"job {job}, index {index}: {problem}")
-            if not 0 <= duration <= MAX_TOTAL_DURATION:
-                problem = f"duration {duration}, expected 0 to {MAX_TOTAL_DURATION}"
-                raise fail(source, line("duration", job, index), f"job {job}, index {index}: {problem}")
+            raise fail(source, line(part, job, index), f"job {job}, index {index}: {problem}")
     if first:
         jobs = [[(machine - first, duration) for machine, duration in row] for row in jobs]
     known = {key: value for key, value in details.items() if value is not None}
@@ -194,11 +217,3 @@ def build(
         return Instance.from_jobs(jobs, n_machines, **{"name": stem(source), "source": PurePath(source).name} | known)
     except InstanceError as error:
         raise fail(source, 1, f"{error}") from error
-
-
-def _check_bounds(source: str, line: Callable[[str, int, int], int], lower: int | None, upper: int | None) -> None:
-    for name, bound in (("lower", lower), ("upper", upper)):
-        if bound is not None and bound < 0:
-            raise fail(source, line("bounds", 0, 0), f"{name} bound {bound}, expected 0 or more")
-    if lower is not None and upper is not None and lower > upper:
-        raise fail(source, line("bounds", 0, 0), f"lower bound {lower}, expected at most the upper bound {upper}")

@@ -14,7 +14,7 @@ repeat.
 
 from __future__ import annotations
 
-from l2s_plugin.formats.parsing import Line, build, check_size, decode, detected_lines, fail, integers, lines
+from l2s_plugin.formats.parsing import Rows, build, detected_lines
 from l2s_plugin.formats.taillard import has_sections
 from l2s_plugin.instance import Instance
 
@@ -33,23 +33,17 @@ class Standard:
         return first is not None and len(first.text.split()) == 2 and not has_sections(rows)
 
     def read(self, data: bytes, source: str) -> Instance:
-        rows = lines(decode(data, source))
-        begin = next((k for k, line in enumerate(rows) if line.is_numeric), len(rows))
-        if begin == len(rows):
-            raise fail(source, rows[-1].number if rows else 1, 'no numbers, expected a row "jobs machines"')
-        size = integers(rows[begin], source)
+        rows = Rows(data, source)
+        rows.taken = begin = next((k for k, line in enumerate(rows.lines) if line.is_numeric), len(rows.lines))
+        size = rows.integers('no numbers, expected a row "jobs machines"')
         if len(size) != 2:
-            raise fail(source, rows[begin].number, f'{len(size)} numbers, expected two: "jobs machines"')
-        n_jobs, n_machines = size
-        check_size(source, rows[begin].number, n_jobs, n_machines)
-        body = rows[begin + 1 :]
-        jobs = [_job(line, job, n_machines, source) for job, line in enumerate(body[:n_jobs])]
-        if len(jobs) < n_jobs:
-            raise fail(source, rows[-1].number, f"the file ends after {len(jobs)} jobs, expected {n_jobs}")
-        if len(body) > n_jobs:
-            message = f"text after the last of {n_jobs} jobs, expected the end of the file"
-            raise fail(source, body[n_jobs].number, message)
-        return build(source, jobs, n_machines, lambda part, job, index: body[job].number)
+            raise rows.fail(f'{len(size)} numbers, expected two: "jobs machines"')
+        n_jobs, n_machines = rows.size(*size)
+        jobs = [_job(rows, job, n_jobs, n_machines) for job in range(n_jobs)]
+        if rows.taken < len(rows.lines):
+            rows.taken += 1
+            raise rows.fail(f"text after the last of {n_jobs} jobs, expected the end of the file")
+        return build(source, jobs, n_machines, lambda part, job, index: rows.lines[begin + 1 + job].number)
 
     def write(self, instance: Instance) -> bytes:
         """Comments with name and bounds, then the size and the jobs; `-1 -1` only where a row needs it."""
@@ -64,14 +58,14 @@ class Standard:
         return ("\n".join(rows) + "\n").encode()
 
 
-def _job(line: Line, job: int, n_machines: int, source: str) -> list[tuple[int, int]]:
+def _job(rows: Rows, job: int, n_jobs: int, n_machines: int) -> list[tuple[int, int]]:
     """The pairs of one row, counted but not yet judged."""
-    numbers = integers(line, source)
+    numbers = rows.integers(f"the file ends after {job} jobs, expected {n_jobs}")
     if numbers[-2:] == [-1, -1]:
         numbers = numbers[:-2]
         if not numbers or len(numbers) % 2:
-            raise fail(source, line.number, f"job {job} has {len(numbers)} numbers before -1 -1, expected pairs")
+            raise rows.fail(f"job {job} has {len(numbers)} numbers before -1 -1, expected pairs")
     elif len(numbers) != 2 * n_machines:
         expected = f"{2 * n_machines} ({n_machines} machine-duration pairs), or -1 -1 at the end"
-        raise fail(source, line.number, f"job {job} has {len(numbers)} numbers, expected {expected}")
+        raise rows.fail(f"job {job} has {len(numbers)} numbers, expected {expected}")
     return list(zip(numbers[::2], numbers[1::2], strict=True))

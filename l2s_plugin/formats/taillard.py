@@ -20,7 +20,7 @@ them.
 from __future__ import annotations
 
 from l2s_plugin.errors import InstanceFormatError
-from l2s_plugin.formats.parsing import Line, build, check_size, decode, detected_lines, fail, integers, lines, stem
+from l2s_plugin.formats.parsing import Line, Rows, build, detected_lines, stem
 from l2s_plugin.instance import Instance
 
 HEADER = "Nb of jobs, Nb of Machines, Time seed, Machine seed, Upper bound, Lower bound"
@@ -43,9 +43,9 @@ class Taillard:
 
     def read(self, data: bytes, source: str) -> list[Instance]:
         instances: list[Instance] = []
-        cursor = _Cursor(lines(decode(data, source)), source)
-        while not instances or cursor.position < len(cursor.rows):
-            instances.append(_read_one(cursor, source))
+        rows = Rows(data, source)
+        while not instances or rows.taken < len(rows.lines):
+            instances.append(_read_one(rows))
         if len(instances) > 1:
             return [each.with_details(name=f"{stem(source)}#{k}") for k, each in enumerate(instances)]
         return instances
@@ -65,53 +65,38 @@ class Taillard:
         return ("\n".join(rows) + "\n").encode()
 
 
-class _Cursor:
-    """Walks over the rows of a file and knows what to say when one is missing."""
-
-    def __init__(self, rows: list[Line], source: str) -> None:
-        self.rows, self.source, self.position = rows, source, 0
-
-    def take(self, expected: str) -> Line:
-        if self.position == len(self.rows):
-            raise fail(self.source, self.rows[-1].number if self.rows else 1, f"the file ends, expected {expected}")
-        self.position += 1
-        return self.rows[self.position - 1]
-
-    def matrix(self, word: str, n_jobs: int, n_machines: int) -> list[list[int]]:
-        """The section that begins with `word`: the numbers of each job."""
-        line = self.take(f'"{word}"')
-        if line.text.lower() != word.lower():
-            raise fail(self.source, line.number, f'{line.text[:40]!r}, expected "{word}"')
-        found = []
-        for job in range(n_jobs):
-            line = self.take(f"{word.lower()} of job {job}")
-            found.append(integers(line, self.source))
-            if len(found[-1]) != n_machines:
-                message = f"job {job} has {len(found[-1])} {word.lower()}, expected {n_machines}"
-                raise fail(self.source, line.number, message)
-        return found
-
-
-def _read_one(cursor: _Cursor, source: str) -> Instance:
-    line = cursor.take('a row "jobs machines"')
-    if not line.is_numeric and not has_sections([line]):
-        line = cursor.take('a row "jobs machines"')
-    header = integers(line, source)
+def _read_one(rows: Rows) -> Instance:
+    ends = 'the file ends, expected a row "jobs machines"'
+    if not rows.take(ends).is_numeric and not has_sections(rows.lines[rows.taken - 1 :][:1]):
+        rows.take(ends)
+    rows.taken -= 1
+    header = rows.integers(ends)
     if len(header) not in (2, 4, 6):
         expected = "jobs, machines, and optionally two seeds, upper and lower bound"
-        raise fail(source, line.number, f"{len(header)} numbers, expected {expected}")
-    n_jobs, n_machines = header[:2]
-    check_size(source, line.number, n_jobs, n_machines)
+        raise rows.fail(f"{len(header)} numbers, expected {expected}")
+    n_jobs, n_machines = rows.size(*header[:2])
     if min(header) < 0:
-        raise fail(source, line.number, f"{min(header)}, expected 0 or more")
+        raise rows.fail(f"{min(header)}, expected 0 or more")
     upper, lower = (bound or None for bound in (header[4:6] or (0, 0)))
-    begin = cursor.position
-    times = cursor.matrix("Times", n_jobs, n_machines)
-    machines = cursor.matrix("Machines", n_jobs, n_machines)
-    jobs = [list(zip(*rows, strict=True)) for rows in zip(machines, times, strict=True)]
+    begin = rows.taken
+    times, machines = (_matrix(rows, word, n_jobs, n_machines) for word in ("Times", "Machines"))
+    jobs = [list(zip(*pair, strict=True)) for pair in zip(machines, times, strict=True)]
 
-    def row_of(part: str, job: int, index: int) -> int:
+    def line_of(part: str, job: int, index: int) -> int:
         row = {"bounds": begin - 1, "duration": begin + 1 + job, "machine": begin + 2 + n_jobs + job}[part]
-        return cursor.rows[row].number
+        return rows.lines[row].number
 
-    return build(source, jobs, n_machines, row_of, first=1, lower_bound=lower, upper_bound=upper)
+    return build(rows.source, jobs, n_machines, line_of, first=1, lower_bound=lower, upper_bound=upper)
+
+
+def _matrix(rows: Rows, word: str, n_jobs: int, n_machines: int) -> list[list[int]]:
+    """The section that begins with `word`: the numbers of each job."""
+    line = rows.take(f'the file ends, expected "{word}"')
+    if line.text.lower() != word.lower():
+        raise rows.fail(f'{line.text[:40]!r}, expected "{word}"')
+    found = []
+    for job in range(n_jobs):
+        found.append(rows.integers(f"the file ends, expected {word.lower()} of job {job}"))
+        if len(found[-1]) != n_machines:
+            raise rows.fail(f"job {job} has {len(found[-1])} {word.lower()}, expected {n_machines}")
+    return found
