@@ -35,31 +35,20 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "DispatchingRuleSpec": "specs",
-    "Evaluation": "evaluator",
-    "Evaluator": "evaluator",
-    "Instance": "instance",
-    "InstanceFormatSpec": "specs",
-    "L2SError": "errors",
-    "MethodSpec": "specs",
-    "NeighbourhoodSpec": "specs",
-    "PolicySpec": "specs",
-    "Registry": "registry",
-    "RendererSpec": "specs",
-    "Schedule": "schedule",
-    "SelectorSpec": "specs",
-    "bounds": "",
-    "default_registry": "registry",
-    "generate": "",
-    "hookimpl": "hookspecs",
-    "hookspec": "hookspecs",
-    "load": "loader",
-    "save": "loader",
-    "stop": "",
-    "verify": "verification",
+_NAMES = {
+    "": "bounds generate stop",
+    "errors": "L2SError",
+    "evaluator": "Evaluation Evaluator",
+    "hookspecs": "hookimpl hookspec",
+    "instance": "Instance",
+    "loader": "load save",
+    "registry": "Registry default_registry",
+    "schedule": "Schedule",
+    "specs": "DispatchingRuleSpec InstanceFormatSpec MethodSpec NeighbourhoodSpec PolicySpec RendererSpec SelectorSpec",
+    "verification": "verify",
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_HOME)
+__all__ = sorted(_HOME)
 
 __getattr__, __dir__ = lazy(__name__, _HOME)

@@ -17,17 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from l2s_plugin.specs import (
-    DispatchingRuleSpec,
-    InstanceFormatSpec,
-    MethodSpec,
-    NeighbourhoodSpec,
-    PolicySpec,
-    RendererSpec,
-    SelectorSpec,
-)
-
 if TYPE_CHECKING:
+    from l2s_plugin import specs
     from l2s_plugin.instance import Instance
 
 PROJECT = "l2s_plugin"
@@ -37,37 +28,37 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def l2s_selectors() -> Iterable[SelectorSpec]:  # type: ignore[empty-body]
+def l2s_selectors() -> Iterable[specs.SelectorSpec]:  # type: ignore[empty-body]
     """Offer move selectors: an iterable of `SelectorSpec(name, target="module:attribute", summary=...)`."""
 
 
 @hookspec
-def l2s_methods() -> Iterable[MethodSpec]:  # type: ignore[empty-body]
+def l2s_methods() -> Iterable[specs.MethodSpec]:  # type: ignore[empty-body]
     """Offer ways to search, for `l2s solve --method` and everything else that runs one: an iterable of `MethodSpec`."""
 
 
 @hookspec
-def l2s_neighbourhoods() -> Iterable[NeighbourhoodSpec]:  # type: ignore[empty-body]
+def l2s_neighbourhoods() -> Iterable[specs.NeighbourhoodSpec]:  # type: ignore[empty-body]
     """Offer neighbourhoods: an iterable of `NeighbourhoodSpec`."""
 
 
 @hookspec
-def l2s_dispatching_rules() -> Iterable[DispatchingRuleSpec]:  # type: ignore[empty-body]
+def l2s_dispatching_rules() -> Iterable[specs.DispatchingRuleSpec]:  # type: ignore[empty-body]
     """Offer dispatching rules, which build first schedules: an iterable of `DispatchingRuleSpec`."""
 
 
 @hookspec
-def l2s_policies() -> Iterable[PolicySpec]:  # type: ignore[empty-body]
+def l2s_policies() -> Iterable[specs.PolicySpec]:  # type: ignore[empty-body]
     """Offer trained policies for the learned selectors: an iterable of `PolicySpec`."""
 
 
 @hookspec
-def l2s_instance_formats() -> Iterable[InstanceFormatSpec]:  # type: ignore[empty-body]
+def l2s_instance_formats() -> Iterable[specs.InstanceFormatSpec]:  # type: ignore[empty-body]
     """Offer file formats for instances: an iterable of `InstanceFormatSpec`."""
 
 
 @hookspec
-def l2s_renderers() -> Iterable[RendererSpec]:  # type: ignore[empty-body]
+def l2s_renderers() -> Iterable[specs.RendererSpec]:  # type: ignore[empty-body]
     """Offer ways to draw a schedule, named after a file ending (`png`): an iterable of `RendererSpec`."""
 
 

@@ -119,22 +119,29 @@ class Registry:
             raise PluginError("implements no hook; mark its functions with @l2s_plugin.hookimpl")
         plugin.observes = [name for name in OBSERVERS if name in marked]
 
-    def _collect(self, plugin: Plugin, kind: type[Spec]) -> list[Spec]:
-        """Call one hook of one plugin and check what it returns."""
+    def _collect(self, plugin: Plugin, kind: type[Spec]) -> Iterable[Spec]:
+        """Call one hook of one plugin and check what it returns; None means nothing to offer."""
         found: dict[str, Spec] = {}
+        hook = f"hook {kind.hook}"
         for implementation in getattr(self._manager.hook, kind.hook).get_hookimpls():
             if implementation.plugin_name != plugin.id:
                 continue
-            for spec in _call(implementation.function, kind):
+            with contained(f"{hook} raised"):
+                offers = implementation.function()
+                if offers is None:
+                    continue
+                if isinstance(offers, str) or not isinstance(offers, Iterable):
+                    raise PluginError(f"{hook} must return an iterable of {kind.__name__}, got {offers!r}")
+                offers = list(offers)  # may raise, too, when the hook is a generator
+            for spec in offers:
                 if not isinstance(spec, kind):
-                    raise PluginError(f"hook {kind.hook} must offer {kind.__name__}, got {spec!r}")
-                problem = spec.problem()
-                if problem:
-                    raise PluginError(f"hook {kind.hook}: {problem}")
+                    raise PluginError(f"{hook} must offer {kind.__name__}, got {spec!r}")
+                if problem := spec.problem():
+                    raise PluginError(f"{hook}: {problem}")
                 if spec.name in found:
-                    raise PluginError(f"hook {kind.hook} offers {spec.name!r} twice")
+                    raise PluginError(f"{hook} offers {spec.name!r} twice")
                 found[spec.name] = spec
-        return list(found.values())
+        return found.values()
 
     def failures(self) -> str:
         """A remark, for error messages, on the plugins that could not be used and those that are switched off."""
@@ -215,17 +222,6 @@ def _plugin(entry_point: EntryPoint) -> Plugin:
 def _normal(name: str) -> str:
     """Distribution names as packaging tools compare them: `L2S_Example` is `l2s-example`."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
-
-
-def _call(function: Callable[[], Any], kind: type[Spec]) -> list[Any]:
-    """Call a hook that offers something; None means nothing to offer."""
-    with contained(f"hook {kind.hook} raised"):
-        offers = function()
-        if offers is None:
-            return []
-        if isinstance(offers, Iterable) and not isinstance(offers, str):
-            return list(offers)  # may raise, too, when the hook is a generator
-    raise PluginError(f"hook {kind.hook} must return an iterable of {kind.__name__}, got {offers!r}")
 
 
 @cache

@@ -30,6 +30,9 @@ class Spec:
     kind: ClassVar[str] = "offer"
     hook: ClassVar[str] = ""
 
+    def __init_subclass__(cls, kind: str | None = None, hook: str | None = None) -> None:
+        cls.kind, cls.hook = kind or cls.kind, hook or cls.hook
+
     def load(self) -> Any:
         """Import the target."""
         module, _, attribute = self.target.partition(":")
@@ -46,61 +49,8 @@ class Spec:
         return None
 
 
-class SelectorSpec(Spec):
-    """Picks one of the candidate moves.
-
-    Target: a class or function that, called without arguments (or with the text after a colon, as in
-    `name:text`), gives a selector; see `l2s_plugin.selectors`.
-    """
-
-    kind = "selector"
-    hook = "l2s_selectors"
-
-
-class NeighbourhoodSpec(Spec):
-    """Lists the candidate moves of a state.
-
-    Target: called in the same way as a selector's, gives a `l2s_plugin.neighbourhoods.Neighbourhood`.
-    """
-
-    kind = "neighbourhood"
-    hook = "l2s_neighbourhoods"
-
-
-class DispatchingRuleSpec(Spec):
-    """Builds a first schedule.
-
-    Target: called in the same way as a selector's, gives a rule, itself called as `rule(instance, seed)`,
-    which returns a `Schedule`.
-    """
-
-    kind = "dispatching rule"
-    hook = "l2s_dispatching_rules"
-
-
-class PolicySpec(Spec):
-    """A trained policy; target: the path of a checkpoint file, or a function that returns one."""
-
-    kind = "policy"
-    hook = "l2s_policies"
-
-
-class InstanceFormatSpec(Spec):
-    """Reads and writes instance files; target: see `l2s_plugin.formats`."""
-
-    kind = "instance format"
-    hook = "l2s_instance_formats"
-
-
-class RendererSpec(Spec):
-    """Draws a schedule, named after the file's ending; target: `draw(schedule, path=None, **options)`."""
-
-    kind = "renderer"
-    hook = "l2s_renderers"
-
-
 @dataclass(frozen=True)
-class MethodSpec(Spec):
+class MethodSpec(Spec, kind="method", hook="l2s_methods"):
     """Searches: a host for the other parts, or something else that finds schedules.
 
     Target: a function, called as `method(instance, configuration, monitor)`, which returns a `heuristics.Result`. The
@@ -120,16 +70,39 @@ class MethodSpec(Spec):
     options: frozenset[str] | None = None
     repeatable: bool = True
 
-    kind = "method"
-    hook = "l2s_methods"
+
+class SelectorSpec(Spec, kind="selector", hook="l2s_selectors"):
+    """Picks one of the candidate moves.
+
+    Target: a class or function that, called without arguments (or with the text after a colon, as in
+    `name:text`), gives a selector; see `l2s_plugin.selectors`.
+    """
 
 
-SPECS: tuple[type[Spec], ...] = (
-    MethodSpec,
-    SelectorSpec,
-    NeighbourhoodSpec,
-    DispatchingRuleSpec,
-    PolicySpec,
-    InstanceFormatSpec,
-    RendererSpec,
-)
+class NeighbourhoodSpec(Spec, kind="neighbourhood", hook="l2s_neighbourhoods"):
+    """Lists the candidate moves of a state.
+
+    Target: called as a selector's, gives a `l2s_plugin.neighbourhoods.Neighbourhood`.
+    """
+
+
+class DispatchingRuleSpec(Spec, kind="dispatching rule", hook="l2s_dispatching_rules"):
+    """Builds a first schedule.
+
+    Target: called as a selector's, gives a rule; `rule(instance, seed)` returns a `Schedule`.
+    """
+
+
+class PolicySpec(Spec, kind="policy", hook="l2s_policies"):
+    """A trained policy; target: the path of a checkpoint file, or a function that returns one."""
+
+
+class InstanceFormatSpec(Spec, kind="instance format", hook="l2s_instance_formats"):
+    """Reads and writes instance files; target: see `l2s_plugin.formats`."""
+
+
+class RendererSpec(Spec, kind="renderer", hook="l2s_renderers"):
+    """Draws a schedule, named after the file's ending; target: `draw(schedule, path=None, **options)`."""
+
+
+SPECS: tuple[type[Spec], ...] = tuple(Spec.__subclasses__())
