@@ -8,7 +8,8 @@ import stat
 import sys
 import tempfile
 import zlib
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -33,47 +34,47 @@ def write_bytes(path: str | PathLike[str], data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    try:
+    with _explained("write", path):
         target = _regular(path)
         if target is None:
-            with open(path, "wb") as file:
-                file.write(data)
+            Path(path).write_bytes(data)
         else:
             _replace(target, data)
-    except (OSError, ValueError) as error:
-        raise L2SError(f"cannot write {path}: {_reason(error)}") from error
 
 
 def append_text(path: str | Path, text: str) -> None:
     """Add to the end of a file, and to what survives a power cut."""
-    try:
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-    except (OSError, ValueError) as error:
-        raise L2SError(f"cannot write {path}: {_reason(error)}") from error
+    with _explained("write", path), open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def check_writable(path: str | Path) -> None:
     """Fail now rather than after a long run."""
     if path == "-":
         return
-    path = Path(path)
-    try:
-        if path.is_dir():
-            raise L2SError(f"cannot write {path}: is a directory")
+    with _explained("write", path):
         target = _regular(path)
+        if os.path.isdir(path):
+            raise ValueError("is a directory")
         if target is None:
             if not os.access(path, os.W_OK):
-                raise L2SError(f"cannot write {path}: permission denied")
+                raise ValueError("permission denied")
         elif not target.parent.is_dir():
-            raise L2SError(f"cannot write {path}: no such directory")
+            raise ValueError("no such directory")
         else:  # permissions say too little: what counts is that it can be done
-            with tempfile.TemporaryFile(dir=target.parent):
-                pass
+            tempfile.TemporaryFile(dir=target.parent).close()
+
+
+@contextmanager
+def _explained(action: str, path: str | PathLike[str], error_type: type[L2SError] = L2SError) -> Iterator[None]:
+    """One line for what goes wrong, also with names that no file can have: a zero byte, half a surrogate pair."""
+    try:
+        yield
     except (OSError, ValueError) as error:
-        raise L2SError(f"cannot write {path}: {_reason(error)}") from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise error_type(f"cannot {action} {path}: {reason}") from error
 
 
 def _regular(path: str | PathLike[str]) -> Path | None:
@@ -135,20 +136,13 @@ def _lock(handle: int, wait: bool) -> bool:
     return True
 
 
-def _reason(error: OSError | ValueError) -> str:
-    """Also of names that no file can have: with a zero byte, or half a surrogate pair."""
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
 def read_bytes(path: str | Path, error_type: type[L2SError] = L2SError) -> bytes:
     """Read a file; `-` reads standard input. Devices that never end are no files."""
-    try:
+    with _explained("read", path, error_type):
         with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
             data = file.read(_LARGEST + 1)
-    except (OSError, ValueError) as error:
-        raise error_type(f"cannot read {path}: {_reason(error)}") from error
-    if len(data) > _LARGEST:
-        raise error_type(f"cannot read {path}: more than {_LARGEST} bytes")
+        if len(data) > _LARGEST:
+            raise ValueError(f"more than {_LARGEST} bytes")
     return data
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,11 +23,15 @@ _MOST_JOBS = 30
 def schedule_html(schedule: Schedule) -> str:
     """The Gantt chart of the `svg` renderer; without one, a table of the machine orders."""
     if schedule.instance.n_operations <= _MOST_BARS:
-        try:
+        with suppress(L2SError):  # no renderer, or matplotlib is not installed
             return _picture(schedule)
-        except L2SError:  # no renderer, or matplotlib is not installed
-            pass
-    return f"<p>{escape(repr(schedule))}</p>{_machine_orders(schedule)}"
+    rows = ["<th>machine</th><th>jobs in processing order</th>"]
+    for machine, order in enumerate(schedule.machine_orders[:_MOST_MACHINES]):
+        jobs = " ".join(map(str, schedule.instance.job[order[:_MOST_JOBS]]))
+        rows.append(f"<td>{machine}</td><td>{jobs}{' …' if len(order) > _MOST_JOBS else ''}</td>")
+    if schedule.instance.n_machines > _MOST_MACHINES:
+        rows.append("<td>…</td><td></td>")
+    return f"<p>{escape(repr(schedule))}</p>{_table(rows)}"
 
 
 def name_and_value(values: Mapping[str, Any]) -> str:
@@ -45,13 +50,3 @@ def _picture(schedule: Schedule) -> str:
         schedule.gantt(file)
         drawing = b64encode(file.read_bytes()).decode()
     return f'<img src="data:image/svg+xml;base64,{drawing}" alt="{escape(repr(schedule))}" style="max-width: 100%">'
-
-
-def _machine_orders(schedule: Schedule) -> str:
-    rows = ["<th>machine</th><th>jobs in processing order</th>"]
-    for machine, order in enumerate(schedule.machine_orders[:_MOST_MACHINES]):
-        jobs = " ".join(map(str, schedule.instance.job[order[:_MOST_JOBS]]))
-        rows.append(f"<td>{machine}</td><td>{jobs}{' …' if len(order) > _MOST_JOBS else ''}</td>")
-    if schedule.instance.n_machines > _MOST_MACHINES:
-        rows.append("<td>…</td><td></td>")
-    return _table(rows)

@@ -52,13 +52,11 @@ class Stop:
 
     def __or__(self, other: Stop | Condition) -> Stop:
         other = as_stop(other)
-        return Stop(
-            steps=_tighter(min, self.steps, other.steps),
-            seconds=_tighter(min, self.seconds, other.seconds),
-            makespan=_tighter(max, self.makespan, other.makespan),
-            no_improvement=_tighter(min, self.no_improvement, other.no_improvement),
-            conditions=self.conditions + other.conditions,
-        )
+        tighter: dict[str, Any] = {}
+        for name, choose in (("steps", min), ("seconds", min), ("makespan", max), ("no_improvement", min)):
+            given = [limit for limit in (getattr(self, name), getattr(other, name)) if limit is not None]
+            tighter[name] = choose(given, default=None)
+        return Stop(**tighter, conditions=self.conditions + other.conditions)
 
     __ror__ = __or__
 
@@ -114,15 +112,9 @@ def as_stop(value: Stop | Condition | None) -> Stop:
 
 def ending(value: Stop | Condition | None, time_limit: float | None = None) -> Stop:
     """The stop of a run from its `stop=` and `time_limit=`; refuses what may run for ever."""
-    if time_limit is None:
-        criterion = as_stop(value)
-    else:
-        criterion = seconds(time_limit) if value is None else seconds(time_limit) | as_stop(value)
+    criterion = Stop() if time_limit is None else seconds(time_limit)
+    if value is not None or time_limit is None:
+        criterion |= as_stop(value)
     if not criterion.ends:
         raise L2SError("this stop may never come; add a limit, for example: | l2s.stop.seconds(10)")
     return criterion
-
-
-def _tighter(choose: Callable[..., Any], a: Any, b: Any) -> Any:
-    given = [limit for limit in (a, b) if limit is not None]
-    return choose(given) if given else None

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from l2s_plugin.errors import unknown_name
 
 if TYPE_CHECKING:
-    from l2s_plugin.instance import Instance, IntArray
+    from numpy.typing import NDArray
+
+    from l2s_plugin.instance import Instance
 
 
 class Benchmark(NamedTuple):
@@ -85,13 +85,12 @@ def benchmark_sets() -> dict[str, list[str]]:
 
 def select(words: Iterable[str]) -> list[str]:
     """The names that `["ft", "ta:30x20", "15x15", "la16"]` (set, group, size, name) stands for, each once."""
-    known = _names_by("name", "set", "group", "size")
+    known = {key.replace("-", ":", 1): names for key, names in _names_by("name", "set", "group", "size").items()}
     chosen: dict[str, None] = {}
     for word in words:
-        key = word.replace(":", "-", 1)
-        if key not in known:
-            raise unknown_name("instance or set", word, [each.replace("-", ":", 1) for each in known])
-        chosen.update(dict.fromkeys(known[key]))
+        if (key := word.replace("-", ":", 1)) not in known:
+            raise unknown_name("instance or set", word, known)
+        chosen |= dict.fromkeys(known[key])
     return list(chosen)
 
 
@@ -101,16 +100,9 @@ def benchmark(name: str) -> Instance:
     from l2s_plugin.instance import Instance
 
     info = benchmark_info(name)
-    begin, shape = _begins()[name], (info.n_jobs, info.n_machines)
-    duration, machine = (array[begin : begin + prod(shape)].reshape(shape) for array in _matrices())
-    return Instance.from_matrices(
-        duration,
-        machine,
-        name=name,
-        source=_table()["sources"][info.set],
-        lower_bound=info.lower_bound,
-        upper_bound=info.upper_bound,
-    )
+    duration, machine = _matrices()[name].reshape(2, info.n_jobs, info.n_machines)
+    bounds = {"lower_bound": info.lower_bound, "upper_bound": info.upper_bound}
+    return Instance.from_matrices(duration, machine, name=name, source=_table()["sources"][info.set], **bounds)
 
 
 @cache
@@ -132,15 +124,12 @@ def _names_by(*properties: str) -> dict[str, list[str]]:
 
 
 @cache
-def _begins() -> dict[str, int]:
-    sizes = (entry.n_jobs * entry.n_machines for entry in _index().values())
-    return dict(zip(_index(), accumulate(sizes, initial=0), strict=False))  # one more offset than names: the end
-
-
-@cache
-def _matrices() -> tuple[IntArray, IntArray]:
+def _matrices() -> dict[str, NDArray[Any]]:
+    """Durations and machines of each instance, all jobs one after the other."""
     import numpy as np
 
     with files(__package__).joinpath("benchmarks.npz").open("rb") as file:
         arrays = np.load(file, allow_pickle=False)
-        return arrays["duration"].astype(np.int32), arrays["machine"].astype(np.int32)
+        both = np.stack((arrays["duration"], arrays["machine"]))
+    ends = np.cumsum([entry.n_jobs * entry.n_machines for entry in _index().values()])
+    return dict(zip(_index(), np.split(both, ends[:-1], axis=1), strict=True))
