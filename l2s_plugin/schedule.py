@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import CyclicOrderError, ScheduleError
+from l2s_plugin.files import read_text, write_text
 from l2s_plugin.instance import ByContent, Instance, IntArray, check_instance
 from l2s_plugin.records import parse_json
 
@@ -45,11 +46,9 @@ class Schedule(ByContent):
             raise ScheduleError(f"{len(orders)} machine orders, expected {instance.n_machines}")
         rows = [_operations(order) for order in orders]
         by_machine = np.split(np.argsort(instance.machine, kind="stable"), instance.machine_offset[1:-1])
-        for machine, (row, expected) in enumerate(zip(rows, by_machine, strict=True)):
-            if not np.array_equal(np.sort(row), expected):
-                raise ScheduleError(
-                    f"the order of machine {machine} must list its {len(expected)} operations once each"
-                )
+        for machine, (row, own) in enumerate(zip(rows, by_machine, strict=True)):
+            if not np.array_equal(np.sort(row), own):
+                raise ScheduleError(f"the order of machine {machine} must list its {len(own)} operations once each")
         return cls.from_order(instance, np.concatenate(rows))
 
     @classmethod
@@ -58,10 +57,10 @@ class Schedule(ByContent):
         from l2s_plugin.evaluator import Evaluator
 
         order = np.asarray(order, np.int32)
-        evaluation = Evaluator().evaluate(instance, order[np.newaxis])
-        if not evaluation.feasible[0]:
+        times = Evaluator().evaluate(instance, order[np.newaxis])[0]
+        if not times.feasible:
             raise CyclicOrderError(_CYCLE)
-        return cls(instance, order, evaluation.est)
+        return cls(instance, order, times.est)
 
     @classmethod
     def from_linear_order(cls, instance: Instance, operations: ArrayLike) -> Schedule:
@@ -89,12 +88,10 @@ class Schedule(ByContent):
         order = np.lexsort((ids, instance.duration, start, instance.machine))
         for row, owner in ((order, instance.machine), (ids, instance.job)):
             before, after = row[:-1], row[1:]
-            late = (owner[before] == owner[after]) & (start[after] < start[before] + instance.duration[before])
-            for k in np.flatnonzero(late)[:1]:
-                raise ScheduleError(
-                    f"{instance.describe(after[k])} starts at {start[after[k]]}, "
-                    f"before {instance.describe(before[k])} ends at {start[before[k]] + instance.duration[before[k]]}"
-                )
+            end = start[before] + instance.duration[before]
+            for k in np.flatnonzero((owner[before] == owner[after]) & (start[after] < end))[:1]:
+                late = f"{instance.describe(after[k])} starts at {start[after[k]]}"
+                raise ScheduleError(f"{late}, before {instance.describe(before[k])} ends at {end[k]}")
         return cls(instance, order.astype(np.int32), start)
 
     @property
@@ -134,8 +131,8 @@ class Schedule(ByContent):
         """Latest start of every operation that keeps the makespan and the machine orders."""
         from l2s_plugin.evaluator import Evaluator
 
-        evaluation = Evaluator().evaluate(self.instance, self.order[np.newaxis])
-        return evaluation.lst + (self.makespan - int(evaluation.makespan[0]))
+        times = Evaluator().evaluate(self.instance, self.order[np.newaxis])[0]
+        return times.lst + (self.makespan - times.makespan)
 
     @property
     def critical(self) -> np.ndarray:
@@ -201,8 +198,6 @@ class Schedule(ByContent):
 
     def save(self, path: str | Path) -> None:
         """Write the JSON form, aside first and then renamed, so that no half-written file is left behind."""
-        from l2s_plugin.files import write_text
-
         write_text(path, json.dumps(self.to_dict()) + "\n")
 
     @classmethod
@@ -241,8 +236,6 @@ class Schedule(ByContent):
 
 def read_schedule_json(path: str | Path) -> dict[str, Any]:
     """Read a schedule file without judging its numbers."""
-    from l2s_plugin.files import read_text
-
     data = parse_json(read_text(path, ScheduleError), str(path), ScheduleError)
     if not isinstance(data, dict) or data.get("format") != JSON_FORMAT:
         raise ScheduleError(f'{path}: not a schedule, expected an object with "format": "{JSON_FORMAT}"')

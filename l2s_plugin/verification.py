@@ -51,18 +51,17 @@ def verify_dict(instance: Instance, data: dict[str, Any], source: str = "schedul
 def _check_dict(instance: Instance, data: dict[str, Any]) -> None:
     if not isinstance(data, dict) or data.get("format") != JSON_FORMAT:
         raise ScheduleError(f'not a schedule, expected an object with "format": "{JSON_FORMAT}"')
-    for key in ("version", "n_jobs", "n_machines", "makespan", "machine_orders", "start"):
+    kinds = {"version": int, "n_jobs": int, "n_machines": int, "makespan": int, "machine_orders": list, "start": list}
+    for key in kinds:
         if key not in data:
             raise ScheduleError(f"{key} is missing")
-    for key in ("version", "n_jobs", "n_machines", "makespan"):
-        _check_type(int, data[key], key)
+    for key, kind in kinds.items():
+        _check_type(kind, data[key], key)
     if data["version"] != 1:
         raise ScheduleError(f"version {data['version']}, only version 1 is known")
-    for key, expected in (("n_jobs", instance.n_jobs), ("n_machines", instance.n_machines)):
-        if data[key] != expected:
-            raise ScheduleError(f"{key} is {data[key]}, but the instance has {expected}")
-    for key in ("machine_orders", "start"):
-        _check_type(list, data[key], key)
+    for key in ("n_jobs", "n_machines"):
+        if data[key] != getattr(instance, key):
+            raise ScheduleError(f"{key} is {data[key]}, but the instance has {getattr(instance, key)}")
     _check_length(data["machine_orders"], instance.n_machines, "machine orders")
     for machine, order in enumerate(data["machine_orders"]):
         _check_type(list, order, f"the order of machine {machine}")
@@ -110,16 +109,14 @@ def _check_machine_orders_complete(instance: Instance, machine_orders: list[list
             _check_type(int, operation, entry)
             if not 0 <= operation < instance.n_operations:
                 raise ScheduleError(f"{lists} operation {operation}, expected 0 to {instance.n_operations - 1}")
-            if machine_of[operation] != machine:
-                needed = machine_of[operation]
+            if (needed := machine_of[operation]) != machine:
                 raise ScheduleError(f"{lists} {instance.describe(operation)}, which needs machine {needed}")
             if operation in seen:
                 raise ScheduleError(f"{lists} {instance.describe(operation)} twice")
             seen.add(operation)
-    for operation in range(instance.n_operations):
-        if operation not in seen:
-            home = f"the order of machine {machine_of[operation]}"
-            raise ScheduleError(f"{instance.describe(operation)} is missing in {home}")
+    for operation in sorted({*range(instance.n_operations)} - seen)[:1]:
+        home = f"the order of machine {machine_of[operation]}"
+        raise ScheduleError(f"{instance.describe(operation)} is missing in {home}")
 
 
 def _check_sequence(
