@@ -13,34 +13,24 @@ from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
 
 MAX_OPERATIONS = 10_000_000
 
-# Taillard 1993, section 2: x <- 16807 x mod (2^31 - 1)
-_MULTIPLIER = 16807
-_MODULUS = 2**31 - 1
+_MULTIPLIER, _MODULUS = 16807, 2**31 - 1  # Taillard 1993, section 2: x <- 16807 x mod (2^31 - 1)
 
 
 def taillard(n_jobs: int, n_machines: int, time_seed: int, machine_seed: int) -> Instance:
-    """Generate an instance as Taillard did: durations from 1 to 99, machines in random order.
+    """Generate an instance as Taillard did: durations from 1 to 99; every job visits all machines, in random order.
 
-    The seeds published with his benchmarks reproduce them: `taillard(15, 15, 840612802, 398197754)` is ta01.
-
-    Parameters
-    ----------
-    n_jobs, n_machines
-        Size; every job visits every machine once.
-    time_seed, machine_seed
-        Seeds of the two streams of random numbers, from 1 to 2^31 - 2.
+    The seeds of the two streams of random numbers go from 1 to 2^31 - 2. Those published with his benchmarks reproduce
+    them: `taillard(15, 15, 840612802, 398197754)` is ta01.
     """
     n_jobs, n_machines = _size(n_jobs, n_machines)
     time_seed = _integer("time_seed", time_seed, 1, _MODULUS - 1)
     machine_seed = _integer("machine_seed", machine_seed, 1, _MODULUS - 1)
     duration = 1 + (_lcg(time_seed, (n_jobs, n_machines)) * 99).astype(np.int32)
     # operation k swaps its machine with that of an operation from k to the last, job by job
-    columns = np.arange(n_machines)
+    rows, columns = np.arange(n_jobs), np.arange(n_machines)
     partner = columns + (_lcg(machine_seed, (n_jobs, n_machines)) * (n_machines - columns)).astype(np.int64)
     machine = np.tile(columns.astype(np.int32), (n_jobs, 1))
-    rows = np.arange(n_jobs)
-    for k in range(n_machines):
-        other = partner[:, k]
+    for k, other in enumerate(partner.T):
         machine[rows, k], machine[rows, other] = machine[rows, other], machine[rows, k]
     name = f"taillard-{n_jobs}x{n_machines}-{time_seed}-{machine_seed}"
     return Instance.from_matrices(duration, machine, name=name, source="Taillard's generator")
@@ -57,8 +47,6 @@ def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 9
 
     Parameters
     ----------
-    n_jobs, n_machines
-        Size; every job visits every machine once.
     seed
         Any non-negative number; the same seed gives the same instance.
     low, high
@@ -68,10 +56,9 @@ def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 9
         them are what the swv benchmarks have.
     """
     n_jobs, n_machines = _size(n_jobs, n_machines)
-    stages = _integer("stages", stages)
+    stages, low, high = _integer("stages", stages), _integer("low", low), _integer("high", high)
     if not 1 <= stages <= n_machines:
         raise InstanceError(f"{stages} stages: expected 1 to {n_machines}, the number of machines")
-    low, high = _integer("low", low), _integer("high", high)
     if not 0 <= low <= high <= MAX_TOTAL_DURATION:
         raise InstanceError(f"durations from {low} to {high}: expected 0 <= low <= high <= {MAX_TOTAL_DURATION}")
     rng = np.random.default_rng(_integer("seed", seed, 0))

@@ -75,9 +75,6 @@ class Instance(ByContent):
         for name in ("duration", "machine", "job_offset"):
             object.__setattr__(self, name, _frozen_int32(getattr(self, name), name))
         object.__setattr__(self, "n_machines", whole_number("n_machines", self.n_machines))
-        self._check()
-
-    def _check(self) -> None:
         n = self.n_operations
         if n == 0:
             raise InstanceError("an instance needs at least one operation")
@@ -85,16 +82,13 @@ class Instance(ByContent):
             raise InstanceError(f"{n} durations but {len(self.machine)} machines, expected one of each per operation")
         if self.job_offset[:1].tolist() != [0] or self.job_offset[-1] != n:
             raise InstanceError(f"job_offset must run from 0 to {n}")
-        short = np.flatnonzero(np.diff(self.job_offset) < 1)
-        if len(short):
-            raise InstanceError(f"job {short[0]} has no operations")
+        for job in np.flatnonzero(np.diff(self.job_offset) < 1)[:1]:
+            raise InstanceError(f"job {job} has no operations")
         for operation in np.flatnonzero(self.duration < 0)[:1]:
             raise InstanceError(f"{self.describe(operation)} has negative duration {self.duration[operation]}")
         for operation in np.flatnonzero((self.machine < 0) | (self.machine >= self.n_machines))[:1]:
-            raise InstanceError(
-                f"{self.describe(operation)} is on machine {self.machine[operation]}, "
-                f"expected 0 to {self.n_machines - 1}"
-            )
+            found = f"{self.describe(operation)} is on machine {self.machine[operation]}"
+            raise InstanceError(f"{found}, expected 0 to {self.n_machines - 1}")
         if self.n_machines > n + _MOST_IDLE:
             raise InstanceError(f"{self.n_machines} machines for {n} operations, expected at most {n + _MOST_IDLE}")
         total = int(self.duration.sum(dtype=np.int64))
@@ -209,18 +203,17 @@ def check_instance(value: Any) -> None:
 
 def _pairs(number: int, job: Iterable[Any]) -> list[tuple[int, int]]:
     """The (machine, duration) pairs of a job, nothing dropped and nothing rounded."""
-    try:
-        operations = list(job)
-    except TypeError:
-        raise InstanceError(f"job {number} is {job!r}, expected a list of (machine, duration)") from None
-    for k, operation in enumerate(operations):
+    if not isinstance(job, Iterable):
+        raise InstanceError(f"job {number} is {job!r}, expected a list of (machine, duration)")
+    pairs: list[tuple[int, int]] = []
+    for operation in job:
         try:
             machine, duration = map(index, operation)
         except (TypeError, ValueError):
-            expected = "(machine, duration), two integers"
-            raise InstanceError(f"job {number}, index {k} is {operation!r}, expected {expected}") from None
-        operations[k] = (machine, duration)
-    return operations
+            found = f"job {number}, index {len(pairs)} is {operation!r}"
+            raise InstanceError(f"{found}, expected (machine, duration), two integers") from None
+        pairs.append((machine, duration))
+    return pairs
 
 
 def _frozen_int32(values: ArrayLike, name: str) -> IntArray:

@@ -43,15 +43,14 @@ def load(
     file, _, index = path.rpartition("#")
     if file and index.isdecimal() and not os.path.exists(path) and os.path.exists(file):
         found = load_all(Path(file), format, registry)  # never a benchmark called the same
-        if int(index) >= len(found):
-            raise InstanceFormatError(f"{path}: {file} holds {len(found)} instances, expected an index below that")
-        return found[int(index)]
+        if int(index) < len(found):
+            return found[int(index)]
+        raise InstanceFormatError(f"{path}: {file} holds {len(found)} instances, expected an index below that")
     found = load_all(source, format, registry)
+    label = path or found[0].source
     if len(found) > 1:
-        label = path or found[0].source
-        raise InstanceFormatError(
-            f"{label}: {len(found)} instances, expected one; pick one as {label}#0, {label}#1, ..."
-        )
+        choice = f"pick one as {label}#0, {label}#1, ..."
+        raise InstanceFormatError(f"{label}: {len(found)} instances, expected one; {choice}")
     return found[0]
 
 
@@ -65,8 +64,16 @@ def load_all(
         return [benchmarks.benchmark(source)]
     registry = registry or default_registry()
     contents, label = _contents(source)
-    reader = _detect(contents, label, registry) if format is None else _format(format, registry)
-    return _read(reader, contents, label)
+    reader = registry.create(InstanceFormatSpec, _detect(contents, label, registry) if format is None else format)
+    try:
+        with _contained(reader, "read"):
+            found = reader.read(contents, label)
+    except InstanceError as error:
+        raise InstanceFormatError(f"{label}:1: {error}") from error
+    instances = found if isinstance(found, list) else [found]
+    if not instances or not all(isinstance(each, Instance) for each in instances):
+        raise PluginError(f"instance format {reader.name!r}: read must return an Instance or a list of them")
+    return instances
 
 
 def save(
@@ -87,7 +94,7 @@ def save(
 
 def encode(instance: Instance, format: str | InstanceFormat, registry: Registry | None = None) -> bytes:  # noqa: A002
     """The contents of a file that holds `instance` in one format."""
-    writer = _format(format, registry or default_registry())
+    writer = (registry or default_registry()).create(InstanceFormatSpec, format)
     with _contained(writer, "write"):
         return writer.write(instance)
 
@@ -113,23 +120,18 @@ def _contents(source: Source) -> tuple[bytes, str]:
         raise InstanceFormatError(f"{label}: cannot be read: {error}") from error
 
 
-def _format(value: str | InstanceFormat, registry: Registry) -> InstanceFormat:
-    return registry.create(InstanceFormatSpec, value)
-
-
 def _detect(contents: bytes, label: str, registry: Registry) -> InstanceFormat:
     """The one format that recognises the file; none or several is an error."""
     formats, failures = _all_formats(registry)
     found = []
     for each in formats:
         with _contained(each, "detect"):
-            if each.detect(contents, label):
-                found.append(each)
-    if len(found) > 1:
+            found += [each] if each.detect(contents, label) else []
+    if len(found) == 1:
+        return found[0]
+    if found:
         names = " and ".join(each.name for each in found)
         raise InstanceFormatError(f"{label}:1: recognised as {names}, expected one format; name the one it is in")
-    if found:
-        return found[0]
     if b"\0" not in contents:
         decode(contents, label)  # refuses what is empty or no UTF-8
     kind = "binary file in no known format" if b"\0" in contents else "not in any known format"
@@ -142,22 +144,10 @@ def _all_formats(registry: Registry) -> tuple[list[InstanceFormat], str]:
     formats, failures = [], ""
     for name in dict.fromkeys(spec.name for spec in registry.specs(InstanceFormatSpec)):
         try:
-            formats.append(_format(name, registry))
+            formats.append(registry.create(InstanceFormatSpec, name))
         except L2SError as error:
             failures += f"; {error}"
     return formats, failures + registry.failures()
-
-
-def _read(reader: InstanceFormat, contents: bytes, label: str) -> list[Instance]:
-    try:
-        with _contained(reader, "read"):
-            found = reader.read(contents, label)
-    except InstanceError as error:
-        raise InstanceFormatError(f"{label}:1: {error}") from error
-    instances = found if isinstance(found, list) else [found]
-    if not instances or not all(isinstance(each, Instance) for each in instances):
-        raise PluginError(f"instance format {reader.name!r}: read must return an Instance or a list of them")
-    return instances
 
 
 def _by_suffix(path: str, registry: Registry) -> InstanceFormat:
