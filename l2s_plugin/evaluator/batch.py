@@ -48,16 +48,13 @@ def pack(instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] |
     index = {key: i for i, key in enumerate(distinct)}
     which = np.array([index[id(instance)] for instance in instances], np.int32)
     sizes = np.array([instance.n_operations for instance in distinct.values()], np.int64)
-    arrays: dict[str, NDArray[Any]] = {
-        "order": _flat_order(orders, sizes[which]),
-        "offset": _offsets(sizes[which]),
-        "which": which,
-        "duration": _joined([instance.duration for instance in distinct.values()]),
-        "machine": _joined([instance.machine for instance in distinct.values()]),
-        "job_succ": _joined([instance.job_succ for instance in distinct.values()]),
-        "operation_offset": _offsets(sizes),
-    }
-    return Batch(**{name: _read_only(array) for name, array in arrays.items()})
+
+    def joined(name: str) -> Int32:
+        return np.concatenate([np.empty(0, np.int32), *(getattr(each, name) for each in distinct.values())])
+
+    order, offset = _flat_order(orders, sizes[which]), np.append(0, np.cumsum(sizes[which]))
+    operations = joined("duration"), joined("machine"), joined("job_succ"), np.append(0, np.cumsum(sizes))
+    return Batch(*map(_read_only, (order, offset, which, *operations)))
 
 
 def _of_one_instance(instance: Instance, orders: Sequence[ArrayLike] | NDArray[Any]) -> Batch:
@@ -103,16 +100,6 @@ def _check_lengths(lengths: Int64, sizes: Int64 | int) -> None:
     for b in np.flatnonzero(lengths != sizes)[:1]:
         expected = sizes if isinstance(sizes, int) else sizes[b]
         raise ScheduleError(f"solution {b}: the order lists {lengths[b]} operations, expected {expected}")
-
-
-def _offsets(sizes: Int64) -> Int64:
-    offset = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offset[1:])
-    return offset
-
-
-def _joined(arrays: Sequence[Int32]) -> Int32:
-    return np.concatenate(arrays) if arrays else np.empty(0, np.int32)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

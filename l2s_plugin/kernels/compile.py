@@ -14,7 +14,6 @@ import pickle
 import re
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,6 +29,8 @@ from numba.core.serialize import dumps  # type: ignore[import-untyped, unused-ig
 from numba.core.sigutils import normalize_signature  # type: ignore[import-untyped, unused-ignore]
 
 from l2s_plugin import kernels
+from l2s_plugin.errors import L2SError
+from l2s_plugin.files import write_bytes
 
 _numba: Any = numba.config
 
@@ -110,16 +111,9 @@ class _Cache(NullCache):  # type: ignore[misc, unused-ignore]
         payload = dumps(result._reduce())
         file = self._file(signature, result.library.codegen)
         try:
-            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as aside:
-                try:
-                    aside.write(_checksum(file, payload) + payload)
-                    aside.close()
-                    os.replace(aside.name, file)
-                except OSError:
-                    os.unlink(aside.name)
-                    raise
-        except OSError as error:
-            _say_lost(self._folder.parent, error.strerror)
+            write_bytes(file, _checksum(file, payload) + payload)
+        except L2SError as error:
+            _say_lost(self._folder.parent, getattr(error.__cause__, "strerror", None))
 
 
 def _checksum(file: Path, payload: bytes) -> bytes:
@@ -133,7 +127,8 @@ def cache_folder(source: str) -> Path | None:
     base = _base_folder()
     if base is None or not os.path.isfile(source):  # typed into an interpreter: nothing to recognise it by
         return None
-    folder = base / f"kernels-{_fingerprint(Path(source))}"
+    contents = b"".join(_read(path) for path in sorted(_kernel_files(Path(source), set())))
+    folder = base / f"kernels-{hashlib.sha256(contents).hexdigest()[:16]}"
     if not folder.is_dir():
         with suppress(OSError):  # said when something is to be kept there; others may clean up at the same time
             folder.mkdir(exist_ok=True)
@@ -180,21 +175,15 @@ def _say_lost(base: Path, reason: str | None) -> None:
     )
 
 
-def _fingerprint(source: Path) -> str:
-    """Hash of a file and of the kernel files it imports, directly or not."""
-    files = sorted({source, *_kernel_files(source, set())})
-    return hashlib.sha256(b"".join(_read(path) for path in files)).hexdigest()[:16]
-
-
 def _kernel_files(source: Path, seen: set[Path]) -> set[Path]:
-    """Add to `seen`, and return, the kernel files that a file imports, directly or not."""
+    """Add to `seen`, and return, a file and the kernel files that it imports, directly or not."""
+    seen.add(source)
     for module, names in _IMPORT.findall(_read(source)):
         for name in ("", *re.findall(r"\w+", names.decode())):
             stem = _ROOT.joinpath(*module.decode().split("."), name)
-            path = next((each for each in (stem.with_suffix(".py"), stem / "__init__.py") if each.is_file()), None)
-            if path is not None and path not in seen and (path.parent == _HERE or _MARK in _read(path)):
-                seen.add(path)
-                _kernel_files(path, seen)
+            for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+                if path not in seen and path.is_file() and (path.parent == _HERE or _MARK in _read(path)):
+                    _kernel_files(path, seen)
     return seen
 
 
