@@ -145,12 +145,9 @@ class Registry:
 
     def failures(self) -> str:
         """A remark, for error messages, on the plugins that could not be used and those that are switched off."""
-        failed = [
-            f"plugin {plugin.id} {'is' if plugin.disabled else 'failed:'} {plugin.error}"
-            for plugin in self.plugins
-            if plugin.error
-        ]
-        return f" ({'; '.join(failed)})" if failed else ""
+        failed = [plugin for plugin in self.plugins if plugin.error]
+        remarks = [f"plugin {each.id} {'is' if each.disabled else 'failed:'} {each.error}" for each in failed]
+        return f" ({'; '.join(remarks)})" if failed else ""
 
     def conflicts(self) -> dict[tuple[str, str], list[Plugin]]:
         """Names that several plugins claim; using one is an error."""

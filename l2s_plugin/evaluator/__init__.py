@@ -31,21 +31,12 @@ class Evaluation:
 
     A solution whose machine orders wait for each other in a cycle has no times: `feasible` is False, and its
     makespan, `est` and `lst` are -1.
-
-    Parameters
-    ----------
-    est, lst
-        Earliest and latest start of every operation, all solutions one after the other.
-    offset
-        Solution b owns the entries `offset[b]` up to, not including, `offset[b + 1]` of `est` and `lst`.
-    makespan, feasible
-        One entry per solution.
     """
 
-    est: IntArray
-    lst: IntArray
-    offset: NDArray[np.int64]
-    makespan: IntArray
+    est: IntArray  # earliest start of every operation, all solutions one after the other
+    lst: IntArray  # latest start, likewise
+    offset: NDArray[np.int64]  # solution b owns the entries `offset[b]` up to, not including, `offset[b + 1]` of these
+    makespan: IntArray  # per solution
     feasible: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -96,9 +87,8 @@ class Evaluator:
         instances
             The instance that all solutions are of, or one instance per solution.
         orders
-            One flat integer array per solution (or the rows of a 2-D array): all operations machine by
-            machine, in processing order, as `Schedule.order` has them. Each must list every operation once,
-            on its machine.
+            One flat integer array per solution (or the rows of a 2-D array): every operation once, machine by machine,
+            in processing order, as `Schedule.order` has them.
         """
         return self.evaluate_packed(pack(instances, orders))
 

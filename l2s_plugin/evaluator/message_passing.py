@@ -1,15 +1,13 @@
 """The paper's message-passing evaluator in torch, for any device and for batches that live there.
 
 Every operation has at most one predecessor in its job and one on its machine, so a round of messages is two
-gathers and a maximum, no scatter (paper, section 4.3). Most nodes learn nothing in a given round, though: along a
-machine the waiting flags clear one after the other, so in each round at most the first waiting operation of every
-machine can clear its flag (likewise of every job). `frontier_round` sends messages to these alone. It clears the same
-flags in the same rounds, and theorem 4.2 holds as it stands; at 100x20 that is 20 nodes of a graph instead of 2000.
-The tests have the paper's rounds, over all nodes.
+gathers and a maximum, no scatter (paper, section 4.3). Along a machine the waiting flags clear one after the other, so
+in each round at most the first waiting operation of every machine can clear its flag (likewise of every job).
+`frontier_round` sends messages to these alone: the same flags clear in the same rounds, theorem 4.2 holds as it stands,
+and at 100x20 that is 20 nodes of a graph instead of 2000. The tests have the paper's rounds, over all nodes.
 
-Times are int32, exact for every instance (`MAX_TOTAL_DURATION`). All tensors over nodes number the nodes of
-all graphs in one go; N, the number of nodes, stands for "none": the paper's O_S going forward, its O_T going
-backward.
+Times are int32, exact for every instance (`MAX_TOTAL_DURATION`). All tensors over nodes number the nodes of all graphs
+in one go; N, their number, stands for "none": the paper's O_S going forward, its O_T going backward.
 """
 
 from __future__ import annotations
@@ -49,8 +47,7 @@ class Frontier(NamedTuple):
 def frontier_round(frontier: Frontier) -> None:
     """One forward round for the first waiting node of every chain; all other nodes would not change.
 
-    A node whose predecessor still waits gets an end of WAITING or more itself: no flags are needed beside the
-    times.
+    A node whose predecessor still waits gets an end of WAITING or more itself: no flags are needed beside the times.
     """
     duration, follower, cross, end, at, clock = frontier
     arrival = torch.maximum(clock, end.index_select(0, cross.index_select(0, at)))
@@ -64,9 +61,8 @@ def frontier_round(frontier: Frontier) -> None:
 def run(frontier: Frontier, rounds: int) -> int:
     """Rounds until no node waits, at most `rounds`, or until nothing moves: what waits then waits in a cycle.
 
-    The device is asked only now and then, the first time after as many rounds as are surely needed, then less
-    and less often; chains that have reached their end are dropped on these occasions. Returns the rounds
-    made.
+    The device is asked only now and then, the first time after as many rounds as are surely needed, then less and less
+    often; chains that have reached their end are dropped on these occasions. Returns the rounds made.
     """
     stop = len(frontier.end) - 1
     made, step = 0, max(_FIRST_CHECK, (stop - 1) // max(1, len(frontier.at)))
@@ -104,30 +100,13 @@ def new_frontier(duration: Tensor, chain_succ: Tensor, cross_pred: Tensor, first
 
 
 def evaluate_tensors(
-    duration: Tensor,
-    job_pred: Tensor,
-    machine_pred: Tensor,
-    job_succ: Tensor,
-    machine_succ: Tensor,
-    offset: Tensor,
+    duration: Tensor, job_pred: Tensor, machine_pred: Tensor, job_succ: Tensor, machine_succ: Tensor, offset: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Evaluate graphs that are on the device already.
+    """Evaluate graphs that are on the device already, the nodes of all graphs one after the other.
 
-    Parameters
-    ----------
-    duration
-        int32, one entry per node, the nodes of all graphs one after the other.
-    job_pred, machine_pred, job_succ, machine_succ
-        int64, one entry per node, numbered over all graphs; N, the number of nodes, stands for none.
-    offset
-        int64; graph b owns the nodes `offset[b]` up to, not including, `offset[b + 1]`.
-
-    Returns
-    -------
-    est, lst
-        int32, per node; -1 throughout graphs with a cycle.
-    makespan, feasible
-        int32 and bool, per graph; -1 and False for graphs with a cycle.
+    Per node: `duration` (int32) and the neighbours (int64, numbered over all graphs). Graph b owns the nodes
+    `offset[b]` up to, not including, `offset[b + 1]` (int64). Returns est and lst (int32) per node, makespan (int32)
+    and feasible (bool) per graph; graphs with a cycle have -1 throughout and False.
     """
     n, n_graphs, device = len(duration), len(offset) - 1, duration.device
     size = offset.diff()
@@ -136,25 +115,24 @@ def evaluate_tensors(
         return duration, duration, duration.new_zeros(n_graphs), torch.ones_like(size, dtype=torch.bool)
     # cover the graphs with as few chains as possible: machines or jobs
     n_chains, n_jobs, rounds = torch.stack(((machine_pred == n).sum(), (job_pred == n).sum(), size.max())).tolist()
-    if n_chains <= n_jobs:
-        chain_pred, chain_succ, cross_pred, cross_succ = machine_pred, machine_succ, job_pred, job_succ
-    else:
-        chain_pred, chain_succ, cross_pred, cross_succ = job_pred, job_succ, machine_pred, machine_succ
+    chains, crosses = (machine_pred, machine_succ), (job_pred, job_succ)
+    if n_jobs < n_chains:
+        chains, crosses = crosses, chains
+    (chain_pred, chain_succ), (cross_pred, cross_succ) = chains, crosses
 
     # the backward pass is a forward pass through the reversed graphs: both share their rounds, as one batch
     def both(forward: Tensor, backward: Tensor) -> Tensor:
         return torch.cat((torch.where(forward == n, 2 * n, forward), backward + n))
 
-    first = torch.cat(((chain_pred == n).nonzero()[:, 0], (chain_succ == n).nonzero()[:, 0] + n))
-    frontier = new_frontier(
-        torch.cat((duration, duration)), both(chain_succ, chain_pred), both(cross_pred, cross_succ), first
-    )
+    last = (chain_succ == n).nonzero()[:, 0]
+    first = torch.cat(((chain_pred == n).nonzero()[:, 0], last + n))
+    links = both(chain_succ, chain_pred), both(cross_pred, cross_succ)
+    frontier = new_frontier(torch.cat((duration, duration)), *links, first)
     run(frontier, rounds)
 
     end, tail = frontier.end[:n], frontier.end[n : 2 * n]
     feasible = torch.ones(n_graphs, dtype=torch.bool, device=device)
     feasible[graph[end >= WAITING]] = False
-    last = (chain_succ == n).nonzero()[:, 0]
     makespan = torch.zeros(n_graphs, dtype=torch.int32, device=device)
     makespan.scatter_reduce_(0, graph[last], end[last], "amax")
     makespan.masked_fill_(~feasible, -1)
