@@ -1,9 +1,8 @@
 """Moves: take operation u out of its machine order and put it right after v, or v right before u.
 
-u stands before v on their machine; an adjacent swap is the special case v = machine_succ[u]. Both kinds are one
-thing seen from two sides: a backward move is a forward move in the reversed graph, where predecessors and
-successors, ends and tails change places. The functions below are written for the forward case and called with the
-roles exchanged for the other.
+u stands before v on their machine; an adjacent swap is the special case v = machine_succ[u]. A backward move is a
+forward move in the reversed graph, where predecessors and successors, ends and tails change places: the functions
+below are written for the forward case and called with the roles exchanged for the other.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ class Moves(NamedTuple):
 
 def new_moves(capacity: int) -> Moves:
     """Room for `capacity` moves."""
-    dtypes = (np.uint32, np.uint32, np.int32, np.int32, np.int32, np.int32, np.int32)
-    return Moves._make(np.zeros(capacity, dtype) for dtype in dtypes)
+    return Moves._make(np.zeros(capacity, np.uint32 if name in "uv" else np.int32) for name in Moves._fields)
 
 
 MOVES_TYPE = numba.typeof(new_moves(1))
@@ -101,10 +99,9 @@ def add_if_feasible(state, moves, count, u, v, forward):
 def _paths(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times, limit):
     """Longest path through u and through one of the operations it is moved past, with old values for all others.
 
-    Given up, with one of the two above `limit`, as soon as that is certain.
-
-    Exact when no head or tail it reads changes: always for adjacent operations (Taillard 1994); a lower bound is not
-    guaranteed for longer insertions (Balas & Vazacopoulos 1998).
+    Given up, with one of the two above `limit`, as soon as that is certain. Exact when no head or tail it reads
+    changes: always for adjacent operations (Taillard 1994); a lower bound is not guaranteed for longer insertions
+    (Balas & Vazacopoulos 1998).
     """
     length = max(tail[job_succ[u]], tail[machine_succ[v]]) + duration[u]
     last = end[machine_pred[u]]
