@@ -2,31 +2,43 @@
 
     python benchmarks/time_limits.py [--sizes 100x100,300x300,1000x100] [--limits 0.5,2]
 
-Prints the seconds that were asked for and those that passed until the function had its result, kernels compiled
-before. Exit code 1 if a run ended early, or more than 0.3 s late at 100,000 operations or fewer.
+Prints the seconds that were asked for and those that passed until the function had its result, kernels compiled and
+policies read before. The graph network is untrained and deep, so that one step takes seconds: where 0 steps were taken,
+the first one was interrupted. Exit code 1 if a run ended early, or more than 0.3 s late at 100,000 operations or fewer.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import l2s_plugin as l2s
 from heuristics import local_search, solve, tabu_search
 from heuristics.result import Result
 from integrations import cp_sat
 from l2s_plugin.instance import Instance
+from l2s_plugin.policy import L2SSelector
+from l2s_plugin.policy.config import PolicyConfig
+from tests.policies import write_random_policy
 
 LATEST = 0.3  # seconds
 LARGE = 100_000  # operations
+DEEP = PolicyConfig(layers=24)
 
 
 def runs() -> Iterator[tuple[str, Callable[..., Result]]]:
     for selector, neighbourhood in (("greedy", "n4"), ("best-improvement", "n5"), ("l2s", "n5"), ("random", "n5")):
         yield f"local-search {selector} {neighbourhood}", local(selector, neighbourhood)
+    with tempfile.TemporaryDirectory() as folder:
+        deep = L2SSelector(write_random_policy(Path(folder) / "deep.safetensors", DEEP))
+    yield "local-search l2s, 24 graph layers, n5", local(deep, "n5")
     yield "tabu estimate n7", tabu_search
     yield "solve", solve
     yield "solve, 2 workers", lambda instance, **limit: solve(instance, workers=2, **limit)
