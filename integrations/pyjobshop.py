@@ -10,6 +10,7 @@ with the makespan as its objective is refused with one line.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import fields
 from graphlib import CycleError, TopologicalSorter
@@ -28,45 +29,35 @@ def export_instance(instance: Instance) -> Any:
     """The instance as `pyjobshop.ProblemData`: task k is operation k, resource k machine k."""
     pyjobshop = _pyjobshop()
     expect(instance, Instance, InstanceError)
-    ids = range(instance.n_operations)
-    job_of, machine, duration = (x.tolist() for x in (instance.job, instance.machine, instance.duration))
+    jobs = [job.tolist() for job in instance.split_by_job(np.arange(instance.n_operations))]
+    rows = enumerate(zip(instance.machine.tolist(), instance.duration.tolist(), strict=True))
     return pyjobshop.ProblemData(
-        jobs=[pyjobshop.Job(tasks=tasks.tolist()) for tasks in instance.split_by_job(np.arange(instance.n_operations))],
+        jobs=[pyjobshop.Job(tasks=job) for job in jobs],
         resources=[pyjobshop.Machine() for _ in range(instance.n_machines)],
-        tasks=[pyjobshop.Task(job=job) for job in job_of],
-        modes=[pyjobshop.Mode(task=k, resources=[machine[k]], duration=duration[k]) for k in ids],
+        tasks=[pyjobshop.Task(job=number) for number, job in enumerate(jobs) for _ in job],
+        modes=[pyjobshop.Mode(task, [machine], duration) for task, (machine, duration) in rows],
         constraints=pyjobshop.Constraints(
-            end_before_start=[pyjobshop.EndBeforeStart(k - 1, k) for k in ids[1:] if job_of[k - 1] == job_of[k]]
+            end_before_start=[pyjobshop.EndBeforeStart(*pair) for job in jobs for pair in pairwise(job)]
         ),
     )
 
 
 def import_instance(data: Any, name: str = "pyjobshop") -> Instance:
     """The instance in a `pyjobshop.ProblemData`; jobs keep their order, their tasks take that of the precedences."""
-    expect(data, _pyjobshop().ProblemData, InstanceError)
-    for problem in _problems(data):
-        raise InstanceError(f"{name}: {problem}, expected a plain job shop")
-    mode_of = {mode.task: mode for mode in data.modes}
-    jobs = [[(mode_of[task].resources[0], mode_of[task].duration) for task in job] for job in _chains(data, name)]
-    return Instance.from_jobs(jobs, len(data.resources), name=name)
+    return _read(data, name)[0]
 
 
 def export_schedule(schedule: Schedule, data: Any = None) -> Any:
     """The schedule as `pyjobshop.Solution` of `data`, which is `export_instance(schedule.instance)` when None."""
     pyjobshop = _pyjobshop()
     expect(schedule, Schedule, ScheduleError)
-    if data is None:
-        data = export_instance(schedule.instance)
-    elif import_instance(data) != schedule.instance:
+    data = export_instance(schedule.instance) if data is None else data
+    instance, tasks = _read(data)
+    if instance != schedule.instance:
         raise ScheduleError(f"the schedule belongs to {schedule.instance!r}, not to this data")
-    start, end = schedule.start.tolist(), schedule.end.tolist()
-    mode_of = {mode.task: number for number, mode in enumerate(data.modes)}
-    scheduled: dict[int, Any] = {}
-    for operation, task in enumerate(_tasks(data)):
-        mode = mode_of[task]
-        resources = data.modes[mode].resources
-        scheduled[task] = pyjobshop.ScheduledTask(mode, resources, start[operation], end[operation])
-    return pyjobshop.Solution(data, [scheduled[task] for task in range(len(scheduled))])
+    times = dict(zip(tasks, zip(schedule.start.tolist(), schedule.end.tolist(), strict=True), strict=True))
+    modes = {mode.task: (number, mode.resources) for number, mode in enumerate(data.modes)}
+    return pyjobshop.Solution(data, [pyjobshop.ScheduledTask(*modes[x], *times[x]) for x in range(len(tasks))])
 
 
 def import_schedule(solution: Any, data: Any, instance: Instance | None = None) -> Schedule:
@@ -78,13 +69,12 @@ def import_schedule(solution: Any, data: Any, instance: Instance | None = None) 
         What the schedule shall belong to; `import_instance(data)` when None.
     """
     expect(solution, _pyjobshop().Solution, ScheduleError)
-    known = import_instance(data)
+    known, tasks = _read(data)
     if instance is not None and instance != known:
         raise ScheduleError(f"the data describes another instance than {instance!r}")
     if len(solution.tasks) != known.n_operations:
         raise ScheduleError(f"the solution has {len(solution.tasks)} tasks, expected {known.n_operations}")
-    start = np.array([solution.tasks[task].start for task in _tasks(data)], np.int64)
-    schedule = Schedule.from_starts(instance or known, start)
+    schedule = Schedule.from_starts(instance or known, [solution.tasks[task].start for task in tasks])
     schedule.verify()
     return schedule
 
@@ -93,53 +83,54 @@ def _pyjobshop() -> Any:
     return library("pyjobshop", "pyjobshop")
 
 
-def _tasks(data: Any) -> list[int]:
-    """The task of every operation."""
-    return [task for chain in _chains(data, "pyjobshop") for task in chain]
-
-
-def _chains(data: Any, name: str) -> list[list[int]]:
-    """The tasks of each job in the one order that the precedences allow."""
-    before = {(pair.task1, pair.task2) for pair in data.constraints.end_before_start}
-    waits_for: dict[int, set[int]] = {}
-    for first, second in before:
-        waits_for.setdefault(second, set()).add(first)
-    chains = []
+def _read(data: Any, name: str = "pyjobshop") -> tuple[Instance, list[int]]:
+    """The instance, and the task of every operation."""
+    expect(data, _pyjobshop().ProblemData, InstanceError)
+    for problem in _problems(data):
+        raise InstanceError(f"{name}: {problem}, expected a plain job shop")
+    waits_for = defaultdict(set)
+    for pair in data.constraints.end_before_start:
+        waits_for[pair.task2].add(pair.task1)
+    mode_of = {mode.task: mode for mode in data.modes}
+    jobs, tasks = [], []
     for number, job in enumerate(data.jobs):
         try:
-            chain = list(TopologicalSorter({task: waits_for.get(task, set()) for task in job.tasks}).static_order())
+            chain = list(TopologicalSorter({task: waits_for[task] for task in job.tasks}).static_order())
         except CycleError:
             raise InstanceError(f"{name}: the tasks of job {number} wait for each other in a cycle") from None
-        if not before.issuperset(pairwise(chain)):
+        if any(first not in waits_for[second] for first, second in pairwise(chain)):
             raise InstanceError(f"{name}: the tasks of job {number} are not in one order, expected a plain job shop")
-        chains.append(chain)
-    return chains
+        jobs.append([(mode_of[task].resources[0], mode_of[task].duration) for task in chain])
+        tasks += chain
+    return Instance.from_jobs(jobs, len(data.resources), name=name), tasks
 
 
 def _problems(data: Any) -> Iterator[str]:
     """What a plain job shop does not have."""
     pyjobshop = _pyjobshop()
-    plain_job, plain_task, plain_machine = pyjobshop.Job(), pyjobshop.Task(), pyjobshop.Machine()
-    listed = np.bincount([task for job in data.jobs for task in job.tasks], minlength=len(data.tasks))
-    for number, resource in enumerate(data.resources):
-        if type(resource) is not pyjobshop.Machine:
-            yield f"resource {number} is a {type(resource).__name__}"
-        else:
-            yield from _differences(f"resource {number}", resource, plain_machine, {"name"})
-    for number, job in enumerate(data.jobs):
+    for what, items, plain, free in (
+        ("resource {}", data.resources, pyjobshop.Machine(), {"name"}),
         # weights and due dates matter to other objectives only
-        yield from _differences(f"job {number}", job, plain_job, {"name", "tasks", "weight", "due_date"})
-    modes = np.bincount([mode.task for mode in data.modes], minlength=len(data.tasks))
-    for number, task in enumerate(data.tasks):
-        yield from _differences(f"task {number}", task, plain_task, {"name", "job"})
-        if listed[number] != 1:
-            yield f"task {number} belongs to {listed[number]} jobs"
-        if modes[number] != 1:
-            yield f"task {number} has {modes[number]} modes"
+        ("job {}", data.jobs, pyjobshop.Job(), {"name", "tasks", "weight", "due_date"}),
+        ("task {}", data.tasks, pyjobshop.Task(), {"name", "job"}),
+        ("the objective", [data.objective], pyjobshop.Objective(), {"weight_makespan"}),
+    ):
+        for number, item in enumerate(items):
+            if type(item) is not type(plain):
+                yield f"{what.format(number)} is a {type(item).__name__}"
+            for name, usual in vars(plain).items():
+                if name not in free and (value := getattr(item, name, usual)) != usual:
+                    yield f"{what.format(number)} has {name} {value}"
+    listed = Counter(task for job in data.jobs for task in job.tasks)
+    modes = Counter(mode.task for mode in data.modes)
+    for task in range(len(data.tasks)):
+        if listed[task] != 1:
+            yield f"task {task} belongs to {listed[task]} jobs"
+        if modes[task] != 1:
+            yield f"task {task} has {modes[task]} modes"
     for number, mode in enumerate(data.modes):
         if len(mode.resources) != 1:
             yield f"mode {number} needs {len(mode.resources)} resources"
-    yield from _differences("the objective", data.objective, pyjobshop.Objective(), {"weight_makespan"})
     if not data.objective.weight_makespan:
         yield "the objective is not the makespan"
     for kind in fields(data.constraints):
@@ -150,11 +141,3 @@ def _problems(data: Any) -> Iterator[str]:
             yield f"task {pair.task2} waits for task {pair.task1} of another job"
         if pair.delay:
             yield f"task {pair.task2} waits {pair.delay} after task {pair.task1}"
-
-
-def _differences(what: str, item: Any, plain: Any, free: set[str]) -> Iterator[str]:
-    """The fields in which an item differs from the plainest of its kind, `free` ones aside."""
-    for each in fields(item):
-        value = getattr(item, each.name)
-        if each.name not in free and value != getattr(plain, each.name):
-            yield f"{what} has {each.name} {value}"
