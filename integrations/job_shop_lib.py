@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,11 +36,9 @@ def export_instance(instance: Instance) -> Any:
     expect(instance, Instance, InstanceError)
     jobs = [[job_shop_lib.Operation(machine, duration) for machine, duration in job] for job in instance.jobs()]
     lower, upper = instance.lower_bound, instance.upper_bound
-    optimum = upper if lower == upper else None
-    metadata: dict[str, Any] = {"optimum": optimum, "lower_bound": lower, "upper_bound": upper}
-    if instance.n_machines > 1 + instance.machine.max():
-        metadata[_MACHINES] = instance.n_machines
-    return job_shop_lib.JobShopInstance(jobs, instance.name, **metadata)
+    bounds = {"optimum": upper if lower == upper else None, "lower_bound": lower, "upper_bound": upper}
+    machines = {_MACHINES: instance.n_machines} if instance.n_machines > 1 + instance.machine.max() else {}
+    return job_shop_lib.JobShopInstance(jobs, instance.name, **bounds, **machines)
 
 
 def import_instance(theirs: Any) -> Instance:
@@ -71,11 +71,10 @@ def export_schedule(schedule: Schedule, theirs: Any = None) -> Any:
 
 def _scheduled(schedule: Schedule, theirs: Any) -> Any:
     job_shop_lib = _job_shop_lib()
-    operations = [operation for job in theirs.jobs for operation in job]
-    start, machine = schedule.start.tolist(), schedule.instance.machine.tolist()
+    operations, start = list(chain.from_iterable(theirs.jobs)), schedule.start.tolist()
     rows = [
-        [job_shop_lib.ScheduledOperation(operations[x], start[x], machine[x]) for x in row.tolist()]
-        for row in schedule.machine_orders[: theirs.num_machines]
+        [job_shop_lib.ScheduledOperation(operations[x], start[x], machine) for x in row.tolist()]
+        for machine, row in enumerate(schedule.machine_orders[: theirs.num_machines])
     ]
     return job_shop_lib.Schedule(theirs, rows)
 
@@ -96,13 +95,12 @@ def import_schedule(theirs: Any, instance: Instance | None = None) -> Schedule:
 
 
 def _imported(theirs: Any, instance: Instance) -> Schedule:
-    if not theirs.is_complete() or theirs.num_scheduled_operations != instance.n_operations:
-        count = theirs.num_scheduled_operations
+    count = theirs.num_scheduled_operations
+    if not theirs.is_complete() or count != instance.n_operations:
         raise ScheduleError(f"the schedule has {count} of {instance.n_operations} operations, expected all of them")
     start = np.zeros(instance.n_operations, np.int64)
-    for row in theirs.schedule:
-        for scheduled in row:
-            start[instance.job_offset[scheduled.job_id] + scheduled.position_in_job] = scheduled.start_time
+    for each in chain.from_iterable(theirs.schedule):
+        start[instance.job_offset[each.job_id] + each.position_in_job] = each.start_time
     schedule = Schedule.from_starts(instance, start)
     schedule.verify()
     return schedule
@@ -119,20 +117,15 @@ class Solver:
         When to end: see `l2s_plugin.stop`.
     search
         `heuristics.solve`, `local_search`, `tabu_search`, or `cp_sat.solve`.
-    seed, options
-        Passed on to the search, as in `Solver(stop, tabu_search, selector="greedy")`.
+    options
+        Passed on to the search, as in `Solver(stop, tabu_search, selector="greedy", seed=1)`.
     """
 
-    def __init__(
-        self, stop: Stop | Condition | None, search: Callable[..., Result] = solve, seed: int = 0, **options: Any
-    ) -> None:
-        self.stop = stop
-        self.search = search
-        self.seed = seed
-        self.options = options
+    def __init__(self, stop: Stop | Condition | None, search: Callable[..., Result] = solve, **options: Any) -> None:
+        self._search = partial(search, stop=stop, **options)
 
     def solve(self, instance: Any) -> Any:
-        result = self.search(import_instance(instance), stop=self.stop, seed=self.seed, **self.options)
+        result = self._search(import_instance(instance))
         schedule = export_schedule(result.schedule, instance)
         schedule.metadata |= {
             "solved_by": f"l2s {result.method}",
@@ -160,8 +153,7 @@ class NeighbourGenerator:
     def __init__(
         self, selector: Any = "boltzmann", neighbourhood: Any = "n5", registry: Registry | None = None
     ) -> None:
-        self._parts = (neighbourhood, selector, Memory())
-        self._registry = registry
+        self._parts = {"neighbourhood": neighbourhood, "selector": selector, "registry": registry}
         self._search: Search | None = None
         self._theirs: Any = None
 
@@ -169,8 +161,7 @@ class NeighbourGenerator:
         """The schedule after one move."""
         theirs, source = schedule.instance, random_generator or random.Random()
         if self._search is None or self._theirs is not theirs:  # the annealing asks thousands of times for the same
-            self._search = Search(import_instance(theirs), *self._parts, registry=self._registry)
-            self._theirs = theirs
+            self._search, self._theirs = Search(import_instance(theirs), memory=Memory(), **self._parts), theirs
         search = self._search
         # all randomness comes from the annealing's generator: same seed, same run
         search.state.rng[0] = source.getrandbits(64)
