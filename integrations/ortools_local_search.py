@@ -9,7 +9,7 @@ that offers a single neighbour ends a tabu search at once, so all moves are offe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -35,7 +35,7 @@ from l2s_plugin.stop import Condition, Stop
 METHOD = "ortools-local-search"
 METAHEURISTICS = ("tabu", "annealing", "guided", "descent")
 
-Order = NDArray[Any]
+Move = tuple[int, int, bool]  # u, v, forward
 
 
 def ortools_local_search(
@@ -72,186 +72,144 @@ def ortools_method(instance: Instance, way: Configuration, monitor: Monitor) -> 
     if metaheuristic not in METAHEURISTICS:
         raise unknown_name("metaheuristic", metaheuristic, METAHEURISTICS)
     way = way.filled(selector="estimate", neighbourhood="n5", initial=FIRST_RULE)
-    ranking = Ranking(instance, way.selector, way.neighbourhood, way.seed, monitor.registry)
+    search = ranking_search(instance, way, monitor.registry)
     with monitor:
-        first = first_schedule(instance, way.initial, way.seed, monitor.registry)
-        search = _Run(ranking, first, monitor)
-        search.solve(metaheuristic)
-        best = Schedule.from_order(instance, search.best_order)
-        return monitor.finish(best, search.steps, search=ranking.search, method=METHOD, initial=way.initial)
+        run = _Run(search, first_schedule(instance, way.initial, way.seed, monitor.registry), monitor)
+        with monitor.contained():
+            run.solve(metaheuristic)
+        best = Schedule.from_order(instance, run.best_order)
+        return monitor.finish(best, run.steps, search=search, method=METHOD, initial=way.initial)
 
 
-class Ranking:
-    """The moves of a schedule, the selector's favourite first."""
+def ranking_search(instance: Instance, way: Configuration, registry: Registry | None = None) -> Search:
+    """A search that takes no steps, but ranks moves."""
+    selector = (registry or default_registry()).create(SelectorSpec, way.selector)
+    form = compiled_form(selector)
+    if form is not None and form.values == "smallest":
+        selector = replace(form, values="estimate")  # all values count, not only the smallest
+    return Search(instance, way.neighbourhood, selector, Memory(), way.seed, PYTHON, registry)
 
-    def __init__(
-        self, instance: Instance, selector: Any, neighbourhood: Any, seed: int, registry: Registry | None
-    ) -> None:
-        selector = (registry or default_registry()).create(SelectorSpec, selector)
-        form = compiled_form(selector)
-        if form is not None and form.values == "smallest":
-            selector = replace(form, values="estimate")  # all values count, not only the smallest
-        self.search = Search(instance, neighbourhood, selector, Memory(), seed, PYTHON, registry)
 
-    def moves(self, linear_order: Order) -> list[tuple[int, int, bool]]:
-        """(u, v, forward) of every move; those that the selector refuses are left out."""
-        search = self.search
-        search.start(linear_order)
-        reason = search.list_candidates()
-        if reason is not None:
-            search.check_contract(reason)
-            return []
-        u, v, forward = (column.tolist() for column in search.candidates()[:3])
-        return [(u[row], v[row], bool(forward[row])) for row in self._ranked(len(u))]
-
-    def _ranked(self, count: int) -> list[int]:
-        search, selection = self.search, self.search.selection
-        if selection.score is not None:
-            scores = search.record.scores[:count]
-            kernels.score_moves(selection.score, search.state, search.moves, count, selection.parameters, scores)
-        elif hasattr(search.selector, "score_moves"):
-            scores = np.asarray(search.selector.score_moves(search.view, search.candidates()), float)
-        else:
-            return list(self._choices(list(range(count))))
-        if np.isnan(scores).any():
+def ranked_moves(search: Search, linear_order: NDArray[Any]) -> list[Move]:
+    """The moves of a schedule as the selector picks them, one after the other; without those that it refuses."""
+    search.start(linear_order)
+    reason = search.list_candidates()
+    if reason is not None:
+        search.check_contract(reason)
+        return []
+    ranked: list[Move] = []
+    moves = search.moves
+    for _ in range(len(search.candidates().u)):
+        row = search.select()
+        if row == -1:
+            break
+        if row < 0:
             search.check_contract(kernels.BAD_SCORE)
-        return [row for row in np.argsort(-scores, kind="stable").tolist() if scores[row] > -np.inf]
-
-    def _choices(self, rest: list[int]) -> Iterator[int]:
-        """What the selector picks, one after the other."""
-        search = self.search
-        while rest:
-            choice = search.selector.select(search.view, search.moves.rows(rest), search.rng)
-            if choice is None:
-                return
-            yield rest.pop(int(choice))
+        ranked.append((int(moves.u[row]), int(moves.v[row]), bool(moves.forward[row])))
+        moves.admissible[row] = False
+    return ranked
 
 
 class _Run:
     """One search of pywrapcp: a rank variable per operation, and the makespan, which a decision builder computes."""
 
-    def __init__(self, ranking: Ranking, first: Schedule, monitor: Monitor) -> None:
-        self.pywrapcp = backend.load("ortools.constraint_solver.pywrapcp")
-        self.instance = first.instance
-        self.ranking = ranking
+    def __init__(self, search: Search, first: Schedule, monitor: Monitor) -> None:
+        self.search = search
         self.monitor = monitor
-        self.best_order: Order = first.order
+        self.instance = first.instance
+        self.best_order: NDArray[Any] = first.order
         self.steps = 0
         self._first = first
-        self._error: BaseException | None = None
-        self._solver = self.pywrapcp.Solver("l2s")
-        lengths = np.diff(self.instance.machine_offset)[self.instance.machine].tolist()
-        self.ranks = [self._solver.IntVar(0, length - 1, f"rank{x}") for x, length in enumerate(lengths)]
-        self.makespan = self._solver.IntVar(0, int(self.instance.duration.sum()), "makespan")
-        monitor.record(0, first.makespan)
+        self._rank = np.zeros(self.instance.n_operations, np.int64)
+        self._moves: list[Move] = []
 
     def solve(self, metaheuristic: str) -> None:
-        """Search until the monitor says stop; raises what a callback raised."""
-        solver = self._solver
-        operator = _operator(self)
-        evaluate = _decision_builder(self.pywrapcp, self.evaluate)
-        first = _decision_builder(self.pywrapcp, self.begin)
-        objective = self._objective(metaheuristic)
-        limit = solver.CustomLimit(self.is_over)
-        parameters = solver.LocalSearchPhaseParameters(self.makespan, operator, evaluate)
-        phase = solver.LocalSearchPhase(self.ranks, first, parameters)
-        held = (operator, evaluate, first, objective, limit, parameters, phase)  # C++ does not own them
+        """Search until the monitor says stop."""
+        self.monitor.record(0, self._first.makespan)
+        pywrapcp = backend.load("ortools.constraint_solver.pywrapcp")
+        solver, instance, run = pywrapcp.Solver("l2s"), self.instance, self
+        lengths, durations = np.diff(instance.machine_offset)[instance.machine].tolist(), instance.duration.tolist()
+        ranks = [solver.IntVar(0, length - 1, f"rank{x}") for x, length in enumerate(lengths)]
+        makespan = solver.IntVar(0, sum(durations), "makespan")
+
+        class RankedMoves(pywrapcp.IntVarLocalSearchOperator):  # type: ignore[name-defined]
+            """Offers the ranked moves of the current schedule, one after the other."""
+
+            def OnStart(self) -> None:  # noqa: N802
+                run.list_moves([self.Value(x) for x in range(instance.n_operations)])
+
+            def OneNeighbor(self) -> bool:  # noqa: N802
+                places = run.next_neighbour()
+                for operation, place in places:
+                    self.SetValue(operation, place)
+                return bool(places)
+
+        class Bind(pywrapcp.PyDecisionBuilder):  # type: ignore[name-defined]
+            """Binds the makespan of the neighbour that OR-Tools is looking at; fails where that is not acceptable."""
+
+            def Next(self, solver: Any) -> None:  # noqa: N802
+                makespan.SetValue(run.evaluate([rank.Value() for rank in ranks]))
+
+        class BindFirst(pywrapcp.PyDecisionBuilder):  # type: ignore[name-defined]
+            def Next(self, solver: Any) -> None:  # noqa: N802
+                for row in run._first.machine_orders:
+                    for place, operation in enumerate(row.tolist()):
+                        ranks[operation].SetValue(place)
+                makespan.SetValue(run._first.makespan)
+
+        objectives: dict[str, Callable[[], Any]] = {
+            "tabu": lambda: solver.TabuSearch(False, makespan, 1, ranks, 0, 5, 1.0),  # the ranks of the last 5 moves
+            "annealing": lambda: solver.SimulatedAnnealing(False, makespan, 1, max(1, int(np.mean(durations)))),
+            # penalises long operations that never move
+            "guided": lambda: solver.GuidedLocalSearch(False, makespan, lambda x, _: durations[x], 1, ranks, 0.1),
+            "descent": lambda: solver.Minimize(makespan, 1),
+        }
+        operator, evaluate, first = RankedMoves(ranks), Bind(), BindFirst()  # C++ does not own them: they stay here
+        objective, limit = objectives[metaheuristic](), solver.CustomLimit(self.is_over)
+        parameters = solver.LocalSearchPhaseParameters(makespan, operator, evaluate)
+        phase = solver.LocalSearchPhase(ranks, first, parameters)
         if not self.is_over():
             solver.Solve(phase, [objective, limit])
-        del held
-        if self._error is not None:
-            raise self._error
-        if not self.monitor.should_stop(self.steps):
+        if not self.is_over():
             self.monitor.stopped_by = "no moves"
 
-    def _objective(self, metaheuristic: str) -> Any:
-        solver, ranks, makespan = self._solver, self.ranks, self.makespan
-        if metaheuristic == "tabu":
-            return solver.TabuSearch(False, makespan, 1, ranks, 0, 5, 1.0)  # forbid the ranks of the last five moves
-        if metaheuristic == "annealing":
-            return solver.SimulatedAnnealing(False, makespan, 1, max(1, int(self.instance.duration.mean())))
-        if metaheuristic == "guided":
-            return solver.GuidedLocalSearch(False, makespan, self._costs, 1, ranks, 0.1)
-        return solver.Minimize(makespan, 1)
-
-    def _costs(self, index: int, value: int) -> int:
-        return int(self.instance.duration[index])  # what to penalise: long operations that never move
+    # C++ calls what follows: `contained` keeps exceptions out of it, and ends the search
 
     def is_over(self) -> bool:
-        return self._error is not None or self.guarded(lambda: self.monitor.should_stop(self.steps), True)
+        with self.monitor.contained():
+            return self.monitor.should_stop(self.steps)
+        return True
 
-    def order(self, rank: NDArray[Any]) -> Order:
+    def list_moves(self, rank: list[int]) -> None:
+        self._rank, self._moves = np.array(rank), []
+        with self.monitor.contained():
+            schedule = Schedule.from_order(self.instance, self._order(self._rank))
+            self._moves = ranked_moves(self.search, schedule.linear_order)[::-1]
+
+    def next_neighbour(self) -> list[tuple[int, int]]:
+        """What moves, and to which place on its machine; nothing at the end of the neighbourhood."""
+        with self.monitor.contained():
+            if self._moves and not self.is_over():
+                u, v, forward = self._moves.pop()
+                machine = np.flatnonzero(self.instance.machine == self.instance.machine[u])
+                row = machine[np.argsort(self._rank[machine])].tolist()
+                a, b = row.index(u), row.index(v)
+                section = [*row[a + 1 : b + 1], u] if forward else [v, *row[a:b]]
+                return [(operation, place) for place, operation in enumerate(section, start=a)]
+        return []
+
+    def evaluate(self, rank: list[int]) -> int:
+        """The makespan of a neighbour."""
+        makespan = self._first.makespan
+        with self.monitor.contained():
+            order = self._order(np.array(rank))
+            makespan = int(Evaluator().evaluate(self.instance, order[np.newaxis]).makespan[0])
+            self.steps += 1
+            if makespan < (self.monitor.best or makespan):
+                self.best_order = order
+                self.monitor.record(self.steps, makespan)
+        return makespan
+
+    def _order(self, rank: NDArray[Any]) -> NDArray[Any]:
         """The flat machine orders behind the ranks."""
         return np.lexsort((rank, self.instance.machine)).astype(np.int32)
-
-    def begin(self) -> None:
-        """Bind all variables to the first schedule."""
-        for row in self._first.machine_orders:
-            for rank, operation in enumerate(row.tolist()):
-                self.ranks[operation].SetValue(rank)
-        self.makespan.SetValue(self._first.makespan)
-
-    def evaluate(self) -> None:
-        """Bind the makespan of the neighbour that OR-Tools is looking at; it fails where that is not acceptable."""
-        order = self.order(np.array([rank.Value() for rank in self.ranks]))
-        makespan = int(Evaluator().evaluate(self.instance, order[np.newaxis]).makespan[0])
-        self.steps += 1
-        if self.monitor.best is None or makespan < self.monitor.best:
-            self.best_order = order
-            self.monitor.record(self.steps, makespan)
-        self.makespan.SetValue(makespan)
-
-    def guarded(self, call: Callable[[], Any], otherwise: Any) -> Any:
-        """Keep exceptions out of C++: remember the first one and end the search."""
-        try:
-            return call()
-        except BaseException as error:
-            if "CP Solver fail" in str(error):
-                raise  # not an error: how pywrapcp says that a variable cannot have a value
-            self._error = self._error or error
-            return otherwise
-
-
-def _operator(run: _Run) -> Any:
-    """The operator that offers the ranked moves of the current schedule, one after the other."""
-    instance = run.instance
-
-    class RankedMoves(run.pywrapcp.IntVarLocalSearchOperator):  # type: ignore[name-defined]
-        def __init__(self) -> None:
-            super().__init__(run.ranks)
-            self.rank = np.zeros(instance.n_operations, np.int64)
-            self.moves: list[tuple[int, int, bool]] = []
-
-        def OnStart(self) -> None:  # noqa: N802
-            self.moves = run.guarded(self.list_moves, [])
-
-        def OneNeighbor(self) -> bool:  # noqa: N802
-            return bool(run.guarded(self.offer_next, False))
-
-        def list_moves(self) -> list[tuple[int, int, bool]]:
-            values = (self.Value(i) for i in range(instance.n_operations))
-            self.rank = np.fromiter(values, np.int64, instance.n_operations)
-            schedule = Schedule.from_order(instance, run.order(self.rank))
-            return run.ranking.moves(schedule.linear_order)[::-1]
-
-        def offer_next(self) -> bool:
-            if not self.moves or run.is_over():
-                return False
-            u, v, forward = self.moves.pop()
-            machine = np.flatnonzero(instance.machine == instance.machine[u])
-            row = machine[np.argsort(self.rank[machine])].tolist()
-            a, b = row.index(u), row.index(v)
-            section = [*row[a + 1 : b + 1], u] if forward else [v, *row[a:b]]
-            for place, operation in enumerate(section, start=a):
-                self.SetValue(operation, place)
-            return True
-
-    return RankedMoves()
-
-
-def _decision_builder(pywrapcp: Any, bind: Callable[[], None]) -> Any:
-    class Bind(pywrapcp.PyDecisionBuilder):
-        def Next(self, solver: Any) -> None:  # noqa: N802
-            bind()
-
-    return Bind()

@@ -152,7 +152,7 @@ class Search:
             while reason is None:
                 reason = self.list_candidates(until_step, target, patience)
                 if reason is None:
-                    reason = self.advance(self._select() if self.has_admissible else -1)
+                    reason = self.advance(self.select() if self.has_admissible else -1)
         self.check_contract(reason)
         return reason
 
@@ -220,7 +220,7 @@ class Search:
             target[:count] = np.where(column < 0, self.instance.n_operations, column)
         return count
 
-    def _select(self) -> int:
+    def select(self) -> int:
         """Ask the selector; row in `self.moves`, -1 for none, -2 for a score that is not a number."""
         count, scores, selection = self._count, self.record.scores, self.selection
         if selection.score is not None:

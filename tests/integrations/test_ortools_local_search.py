@@ -9,16 +9,17 @@ import sys
 import pytest
 
 import l2s_plugin as l2s
+from heuristics import Configuration
 from l2s_plugin.errors import L2SError
 
 pytest.importorskip("ortools")
 
-from integrations.ortools_local_search import METAHEURISTICS, Ranking, ortools_local_search
+from integrations.ortools_local_search import METAHEURISTICS, ortools_local_search, ranked_moves, ranking_search
 
 PROGRAM = """
 import gc, json
 import l2s_plugin as l2s
-from l2s_plugin.errors import L2SError
+from heuristics.monitor import SearchError
 from integrations.ortools_local_search import METAHEURISTICS, ortools_local_search
 
 class Last:
@@ -52,7 +53,8 @@ errors = []
 for options in ({"selector": Broken()}, {"listener": listener}):
     try:
         ortools_local_search(instance, metaheuristic="guided", stop=stop, **options)
-    except Exception as error:
+    except SearchError as error:
+        error.result.schedule.verify()
         errors.append(f"{type(error).__name__}: {error}")
 print(json.dumps([found, errors]))
 """
@@ -74,17 +76,21 @@ def test_every_metaheuristic_runs_with_every_kind_of_selector(outcome):
     assert min(makespan for *_, makespan, _ in found) < 60  # where descent ends
 
 
-def test_errors_in_callbacks_surface_and_the_process_lives(outcome):
+def test_errors_in_callbacks_surface_with_the_incumbent_and_the_process_lives(outcome):
     _, errors = outcome
-    assert errors == ["ValueError: broken selector", "RuntimeError: broken listener"]
+    assert errors == [
+        "SearchError: selector 'broken' failed at step 0: ValueError: broken selector",
+        "SearchError: RuntimeError: broken listener",
+    ]
 
 
 def test_moves_are_ranked_by_the_selector():
     instance = l2s.load("la16")
     schedule = ortools_local_search(instance, stop=l2s.stop.steps(0)).schedule
-    ranking = Ranking(instance, "greedy", "n5", 0, None)
-    ranked = ranking.moves(schedule.linear_order)
-    view, moves = ranking.search.view, ranking.search.candidates()
+    search = ranking_search(instance, Configuration(selector="greedy", neighbourhood="n5"))
+    ranked = ranked_moves(search, schedule.linear_order)
+    search.list_candidates()
+    view, moves = search.view, search.candidates()
     values = dict(zip(zip(moves.u.tolist(), moves.v.tolist(), strict=True), view.evaluate(moves), strict=True))
     assert len(ranked) == len(values) > 2
     assert [values[u, v] for u, v, _ in ranked] == sorted(values.values())
