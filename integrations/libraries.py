@@ -5,7 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from l2s_plugin.errors import L2SError, missing_extra
+from l2s_plugin.errors import L2SError, MissingExtraError, missing_extra
+
+OLDEST_ORTOOLS = (9, 12)
 
 
 def library(module: str, extra: str) -> Any:
@@ -16,6 +18,15 @@ def library(module: str, extra: str) -> Any:
         raise missing_extra(str(error.name or module), extra) from error
     except ImportError as error:
         raise L2SError(f"{module} cannot be imported: {' '.join(str(error).split())}") from error
+
+
+def ortools(module: str = "ortools.sat.python.cp_model") -> Any:
+    """A module of OR-Tools, if it is new enough."""
+    version = str(library("ortools", "cp-sat").__version__)
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_ORTOOLS:
+        needed = "{}.{} or newer is needed; run: pip install -U 'l2s-plugin[cp-sat]'".format(*OLDEST_ORTOOLS)
+        raise MissingExtraError(f"ortools {version} is too old, {needed}")
+    return library(module, "cp-sat")
 
 
 def expect(given: Any, kind: type, error: type[L2SError]) -> None:

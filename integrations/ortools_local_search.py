@@ -23,7 +23,7 @@ from heuristics.loop.memory import Memory
 from heuristics.loop.search import PYTHON, Search, compiled_form
 from heuristics.monitor import Listener, Monitor
 from heuristics.result import Result
-from integrations.cp_sat import backend
+from integrations.libraries import ortools
 from l2s_plugin.errors import unknown_name
 from l2s_plugin.evaluator import Evaluator
 from l2s_plugin.instance import Instance
@@ -126,7 +126,7 @@ class _Run:
     def solve(self, metaheuristic: str) -> None:
         """Search until the monitor says stop."""
         self.monitor.record(0, self._first.makespan)
-        pywrapcp = backend.load("ortools.constraint_solver.pywrapcp")
+        pywrapcp = ortools("ortools.constraint_solver.pywrapcp")
         solver, instance, run = pywrapcp.Solver("l2s"), self.instance, self
         lengths, durations = np.diff(instance.machine_offset)[instance.machine].tolist(), instance.duration.tolist()
         ranks = [solver.IntVar(0, length - 1, f"rank{x}") for x, length in enumerate(lengths)]

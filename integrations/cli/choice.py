@@ -25,7 +25,7 @@ class Choice(NamedTuple):
 
 def choose(instance: Instance, request: Request) -> Choice:
     """The method asked for, or else search and CP-SAT side by side, or the search alone where that is better."""
-    from integrations.cp_sat import backend
+    from integrations.libraries import ortools
 
     given, stop, workers = request.search, request.stop, request.search.get("workers")
     if request.method is not None:
@@ -44,7 +44,7 @@ def choose(instance: Instance, request: Request) -> Choice:
     if instance.n_operations > LARGE:
         return Choice("memetic", workers, "too large for CP-SAT")
     try:
-        backend.load()
+        ortools()
     except MissingExtraError as error:
         return Choice("memetic", workers, f"without CP-SAT: {error}")
     return Choice("hybrid", workers, "search and CP-SAT side by side")

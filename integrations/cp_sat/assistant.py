@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from integrations.cp_sat.attempt import Incumbent, attempt
 from integrations.cp_sat.model import JobShopModel, Window, random_window
+from integrations.cp_sat.solver import Incumbent, attempt
 from l2s_plugin.schedule import Schedule
 
 # Up to so many operations, CP-SAT gets this share of one core: proofs are likely up to 15x10, possible up to 15x15, and
@@ -52,18 +52,15 @@ class Assistant:
 
     def cores(self, slow_search: bool = False) -> int:
         """Begin or end a turn; returns how many cores CP-SAT has until it is asked again. Raises what a turn raised."""
-        if self._turn is not None:
-            if not self._turn.done():
-                return 1
+        if self._turn is not None and self._turn.done():
             self._turn.result()
             self._turn = None
         schedule = self._incumbent.schedule
-        if schedule is not None:
+        if self._turn is None and schedule is not None:
             kind, seconds = self._next_turn(slow_search)
             if seconds > 0:
                 self._turn = self._pool.submit(self._take_turn, schedule, kind, seconds)
-                return 1
-        return 0
+        return 0 if self._turn is None else 1
 
     def __enter__(self) -> Assistant:
         return self
@@ -77,8 +74,9 @@ class Assistant:
 
     def _next_turn(self, slow_search: bool) -> tuple[str, float]:
         """What to do next, and for how many seconds: 0 while the search goes on alone."""
+        found, _, best = self._monitor.history[-1]
         elapsed = self._monitor.seconds
-        since = elapsed - self._monitor.history[-1][0]
+        since = elapsed - found
         kinds = _kinds(self._instance.n_operations, slow_search)
         kind = kinds[self._turns % len(kinds)]
         if self._turns == 0 and self._instance.n_operations <= _TINY:
@@ -86,7 +84,7 @@ class Assistant:
         if self._turns == 0 and since < max(0.1, 0.1 * elapsed):
             return kind, 0.0  # the search is still in the middle of its first descent
         more = next((factor for fraction, factor in _STALLED if since > fraction * elapsed), 1.0)
-        close = self._monitor.history[-1][2] <= _CLOSE * self._monitor.lower_bound
+        close = best <= _CLOSE * self._monitor.lower_bound
         share = min(self._most, more * _share(self._instance.n_operations, slow_search, close))
         if share == 1 and "proof" in kinds and not slow_search:
             return "proof", float("inf")  # until it succeeds, or the search finds a better schedule
@@ -106,15 +104,8 @@ class Assistant:
         incumbent = self._incumbent
         model = JobShopModel(self._instance, schedule.makespan, self._monitor.proven)
         model.hint(schedule)
-        attempt(
-            model,
-            seconds,
-            incumbent.offer_solution,
-            incumbent.raise_bound,
-            over=lambda: self._over() or incumbent.schedule is not schedule,
-            seed=self._seed(),
-            **self._options,
-        )
+        over = lambda: self._over() or incumbent.schedule is not schedule  # noqa: E731
+        incumbent.attempt(model, seconds, over, seed=self._seed(), **self._options)
         if incumbent.schedule is schedule:
             self._turn_seconds *= 2
 

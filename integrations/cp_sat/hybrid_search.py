@@ -14,8 +14,8 @@ from heuristics.population.islands import Island, Member, exchange_bests
 from heuristics.population.memetic import begin, settle, shares_of, steps_per_round
 from heuristics.result import Result
 from integrations.cp_sat.assistant import Assistant
-from integrations.cp_sat.attempt import Incumbent
-from integrations.cp_sat.options import WarmStart, check_options, check_warm_start
+from integrations.cp_sat.options import WarmStart, beginning, check_options
+from integrations.cp_sat.solver import Incumbent
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
@@ -47,8 +47,8 @@ def hybrid(
     Options: those of `heuristics.solve` (any selector, learned or not, can be the search part), and CP-SAT's
     `parameters` and `log`; see `heuristics.Configuration`. `warm_start`: a schedule, a result or a file to begin with.
     """
-    options.update(check_warm_start(instance, warm_start))  # type: ignore[typeddict-item]
-    return run(instance, Configuration("hybrid", selector, neighbourhood, stop=stop, **options), listener, registry)
+    way = Configuration("hybrid", selector, neighbourhood, stop=stop, **options)
+    return run(instance, beginning(way, instance, warm_start), listener, registry)
 
 
 def hybrid_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
@@ -83,9 +83,7 @@ class Crews:
     """
 
     def __init__(self, islands: list[Island], monitor: Monitor, pool: ThreadPoolExecutor) -> None:
-        self._islands = islands
-        self._monitor = monitor
-        self._pool = pool
+        self._islands, self._monitor, self._pool = islands, monitor, pool
         self._per_round = steps_per_round(islands[0].search, monitor.stop)
         self._slow_round = 1  # a learned selector may take a second per step
         self.steps = 0
@@ -96,37 +94,22 @@ class Crews:
         if count == 0 or all(island.barren for island in self._islands):
             time.sleep(_PAUSE)
             return
-        begin = time.perf_counter()
+        begin, before, limit = time.perf_counter(), self.steps, self._monitor.stop.steps
         crew = sorted(self._islands, key=lambda island: island.search.step)[:count]
-        before, limit = self.steps, self._monitor.stop.steps
-        shares = shares_of(None if limit is None else limit - self.steps, len(crew))
-        run = [
-            self._pool.submit(
-                island.evolve,
-                self._monitor,
-                self._until(island, shares[k]),
-                1,
-                [other for other in self._islands if other is not island],
-            )
-            for k, island in enumerate(crew)
-        ]
-        wait(run)
+        tasks = []
+        for island, share in zip(crew, shares_of(None if limit is None else limit - before, len(crew)), strict=True):
+            step, others = island.search.step, [other for other in self._islands if other is not island]
+            to_exchange = self._per_round - step % self._per_round
+            steps = to_exchange if self.slow is False else min(self._slow_round, self._per_round)
+            tasks.append(self._pool.submit(island.evolve, self._monitor, step + min(steps, share), 1, others))
+        wait(tasks)
         self.steps = sum(island.search.step for island in self._islands)
-        for future in run:
-            future.result()
+        for task in tasks:
+            task.result()
         if self.slow is not False:
             self._measure((self.steps - before) / count, max(time.perf_counter() - begin, 1e-6))
         if all(island.search.step % self._per_round == 0 for island in crew) or self.slow:
             exchange_bests(self._islands)
-
-    def _until(self, island: Island, share: int) -> int:
-        """Where the round of an island ends that may take that many steps more."""
-        step = island.search.step
-        if self.slow is False:
-            until = (step // self._per_round + 1) * self._per_round
-        else:
-            until = step + min(self._slow_round, self._per_round)
-        return min(until, step + share)
 
     def _measure(self, steps: float, seconds: float) -> None:
         """Find out how fast the search is, and how many steps make a round if it is slow."""

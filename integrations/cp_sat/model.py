@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from integrations.cp_sat import backend
+from integrations.libraries import ortools
 from l2s_plugin.instance import Instance, IntArray
 from l2s_plugin.schedule import Schedule
 
@@ -35,7 +35,7 @@ class _Model:
         out_of_time: Callable[[], bool] = lambda: False,
     ) -> None:
         self.instance = instance
-        self.model: Any = backend.load().CpModel()
+        self.model: Any = ortools().CpModel()
         self.makespan: Any = self._variable(lower_bound, horizon, "makespan")
         self.start: list[Any] = []
         self._out_of_time = out_of_time

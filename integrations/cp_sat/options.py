@@ -1,10 +1,11 @@
-"""What users pass: limits, workers, schedules to begin with; checked before any work starts."""
+"""What users pass: workers, CP-SAT's parameters, schedules to begin with; checked before any work starts."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from reprlib import repr as short
@@ -12,10 +13,10 @@ from typing import Any
 
 from heuristics.configuration import Configuration
 from heuristics.result import Result
-from integrations.cp_sat import backend
+from integrations.libraries import ortools
 from l2s_plugin.devices import available_cores
-from l2s_plugin.errors import L2SError, ScheduleError, unknown_name
-from l2s_plugin.instance import Instance, check_instance
+from l2s_plugin.errors import L2SError, unknown_name
+from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
 
 WarmStart = Schedule | Result | str | os.PathLike[str] | None
@@ -34,54 +35,40 @@ _OURS = {
 
 def check_options(way: Configuration) -> tuple[int, dict[str, Any]]:
     """Workers, all cores unless given (more than there are is allowed, and told), and what every attempt is given."""
-    options = {"parameters": check_parameters(way.parameters), "log": check_log(way.log)}
+    log = partial(print, file=sys.stderr) if way.log is True else way.log or None
+    if log is not None and not callable(log):
+        raise L2SError(f"log must be True, False or a function that takes a line, got {short(log)}")
+    options = {"parameters": check_parameters(way.parameters), "log": log}
     cores = available_cores()
     if way.workers is not None and way.workers > cores:
         print(f"l2s: {way.workers} workers share {cores} core{'s' if cores > 1 else ''}", file=sys.stderr)
     return way.workers or cores, options
 
 
-def check_warm_start(instance: Instance, warm_start: WarmStart) -> dict[str, Any]:
-    """The schedule to begin with, verified, as `initial`; nothing if there is none."""
-    check_instance(instance)
+def beginning(way: Configuration, instance: Instance, warm_start: WarmStart) -> Configuration:
+    """With the warm start, if there is one, as `initial`, which the search verifies."""
     if warm_start is None:
-        return {}
+        return way
     if isinstance(warm_start, str | os.PathLike):
-        return {"initial": Schedule.load(instance, Path(warm_start))}
-    schedule = warm_start.schedule if isinstance(warm_start, Result) else warm_start
-    if not isinstance(schedule, Schedule):
+        warm_start = Schedule.load(instance, Path(warm_start))
+    if not isinstance(warm_start, Schedule | Result):
         raise L2SError(f"a warm start is a schedule, a result or a file, got {short(warm_start)}")
-    if schedule.instance != instance:
-        raise ScheduleError(f"warm start: it belongs to {schedule.instance!r}, not to {instance!r}")
-    try:
-        schedule.verify()
-    except ScheduleError as error:
-        raise ScheduleError(f"warm start: {error}") from None
-    return {"initial": schedule}
+    return replace(way, initial=warm_start)
 
 
-def check_log(log: Any) -> Callable[[str], None] | None:
-    """True prints CP-SAT's log to standard error; a function gets it line by line."""
-    if log is True:
-        return partial(print, file=sys.stderr)
-    if log and not callable(log):
-        raise L2SError(f"log must be True, False or a function that takes a line, got {short(log)}")
-    return log or None
-
-
-def check_parameters(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+def check_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """CP-SAT's own parameters by name; text is read as what the parameter is."""
-    cp_model = backend.load()
+    cp_model = ortools()
     solver = cp_model.CpSolver()
-    plain = {name: getattr(solver.parameters, name) for name in dir(solver.parameters) if name.islower()}
-    plain = {name: value for name, value in plain.items() if isinstance(value, tuple(_PLAIN)) or _choices(value)}
+    values = {name: getattr(solver.parameters, name) for name in dir(solver.parameters) if name.islower()}
+    plain = {name: value for name, value in values.items() if isinstance(value, tuple(_PLAIN)) or _choices(value)}
     checked = {}
-    for name, value in (parameters or {}).items():
+    for name, value in parameters.items():
         if name in _OURS:
             raise L2SError(f"CP-SAT's parameter {name} is not for parameters=; {_OURS[name]}")
         if name not in plain:
             raise unknown_name("parameter of CP-SAT", str(name), plain)
-        checked[name] = _as(type(plain[name]), _choices(plain[name]), name, value)
+        checked[name] = _like(plain[name], name, value)
         try:
             setattr(solver.parameters, name, checked[name])
         except (TypeError, ValueError) as error:  # more than 32 bits, say
@@ -96,8 +83,9 @@ def _choices(value: Any) -> Mapping[str, Any]:
     return getattr(type(value), "__members__", {})
 
 
-def _as(kind: type, choices: Mapping[str, Any], name: str, value: Any) -> Any:
-    """The value as one of that kind, if it means one."""
+def _like(usual: Any, name: str, value: Any) -> Any:
+    """The value as one of the kind of the usual one, if it means one."""
+    kind, choices = type(usual), _choices(usual)
     words = {"true": True, "false": False} if kind is bool else choices
     try:
         if isinstance(value, str):

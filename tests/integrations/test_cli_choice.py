@@ -6,7 +6,7 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import Configuration, run
-from integrations.cp_sat import backend
+from integrations import libraries
 from l2s_plugin.devices import available_cores
 from l2s_plugin.errors import missing_extra
 from tests.integrations.command_line import progress, report, solve
@@ -61,7 +61,7 @@ def test_without_ortools_the_search_runs_alone_and_the_extra_is_named(monkeypatc
     def missing() -> None:
         raise missing_extra("ortools", "cp-sat")
 
-    monkeypatch.setattr(backend, "load", missing)
+    monkeypatch.setattr(libraries, "ortools", missing)
     result = solve("ft06", "--target", "60")
     assert result.exit_code == 0
     assert "memetic, n7, estimate" in result.stdout

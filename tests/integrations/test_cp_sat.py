@@ -25,9 +25,9 @@ from tests.strategies import instances, linear_orders
 
 pytest.importorskip("ortools")
 
-from integrations import cp_sat
-from integrations.cp_sat import JobShopModel, backend
-from integrations.cp_sat.attempt import attempt
+from integrations import cp_sat, libraries
+from integrations.cp_sat import JobShopModel
+from integrations.cp_sat.solver import attempt
 
 
 def unknown(name: str) -> Instance:
@@ -216,7 +216,7 @@ def test_one_worker_is_reproducible():
         ({"time_limit": 1, "log": "yes"}, "log must be True, False or a function"),
         ({"time_limit": 1, "warm_start": 7}, "a warm start is a schedule, a result or a file, got 7"),
         ({"time_limit": 1, "warm_start": "nowhere.json"}, "cannot read nowhere.json"),
-        ({"time_limit": 1, "warm_start": dispatch(l2s.load("la01"))}, "warm start: it belongs to Instance(la01"),
+        ({"time_limit": 1, "warm_start": dispatch(l2s.load("la01"))}, "the initial schedule belongs to Instance(la01"),
     ],
 )
 def test_bad_input_is_told_in_one_line(call, options, message):
@@ -253,7 +253,7 @@ def test_an_infeasible_warm_start_is_refused_with_the_violated_constraint(tmp_pa
     good = dispatch(instance)
     start = good.start.copy()
     start[1] = start[0]  # before its predecessor has ended
-    with pytest.raises(ScheduleError, match=r"warm start: operation 1 .* before operation 0"):
+    with pytest.raises(ScheduleError, match=r"^operation 1 .* before operation 0"):
         cp_sat.solve(instance, Schedule(instance, good.order, start), time_limit=1)
     file = tmp_path / "bad.json"
     file.write_text(json.dumps({**good.to_dict(), "start": start.tolist()}))
@@ -283,7 +283,7 @@ def test_versions_of_ortools_that_are_new_enough_pass(monkeypatch):
 
     for version in ("9.12.4544", "9.15.6755", "10.0.1"):
         monkeypatch.setattr(ortools, "__version__", version)
-        backend.load()
+        libraries.ortools()
 
 
 def test_importing_the_package_does_not_import_ortools():
@@ -295,7 +295,7 @@ def test_importing_the_package_does_not_import_ortools():
 INTERRUPTED = """
 import l2s_plugin as l2s
 from heuristics import dispatch
-from integrations import cp_sat
+from integrations import cp_sat, libraries
 instance = l2s.load("ta41")
 first = dispatch(instance)
 listener = lambda event: print("better" if event.makespan < first.makespan else "", flush=True)

@@ -21,7 +21,7 @@ from tests.strategies import instances, linear_orders
 pytest.importorskip("ortools")
 
 from integrations.cp_sat import JobShopModel, Machines, Window
-from integrations.cp_sat.attempt import attempt
+from integrations.cp_sat.solver import attempt
 
 TINY = {"max_jobs": 3, "max_machines": 2, "max_operations": 3, "max_duration": 5}
 
