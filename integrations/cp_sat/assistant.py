@@ -104,8 +104,7 @@ class Assistant:
         incumbent = self._incumbent
         model = JobShopModel(self._instance, schedule.makespan, self._monitor.proven)
         model.hint(schedule)
-        over = lambda: self._over() or incumbent.schedule is not schedule  # noqa: E731
-        incumbent.attempt(model, seconds, over, seed=self._seed(), **self._options)
+        incumbent.attempt(model, seconds, lambda: self._over() or incumbent.schedule is not schedule, **self._given())
         if incumbent.schedule is schedule:
             self._turn_seconds *= 2
 
@@ -119,7 +118,7 @@ class Assistant:
                 continue
             begin = time.perf_counter()
             found: list[Schedule] = []
-            status = attempt(window, _WINDOW_SECONDS, found.append, over=self._over, seed=self._seed(), **self._options)
+            status = attempt(window, _WINDOW_SECONDS, found.append, over=self._over, **self._given())
             seconds = time.perf_counter() - begin
             if found:
                 self._incumbent.offer(found[-1])
@@ -131,8 +130,8 @@ class Assistant:
             schedule = self._incumbent.schedule or schedule
         self._window_size = size
 
-    def _seed(self) -> int:
-        return int(self._rng.integers(2**31))
+    def _given(self) -> dict[str, Any]:
+        return {**self._options, "seed": int(self._rng.integers(2**31))}
 
     def _over(self) -> bool:
         best = self._monitor.best

@@ -6,7 +6,7 @@ Only what is shorter than the incumbent is a solution: CP-SAT finds it, or prove
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from integrations.libraries import ortools
-from l2s_plugin.instance import Instance, IntArray
+from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
 
 Values = Callable[[Any], int]  # the value of a variable in a solution
@@ -31,7 +31,6 @@ class _Model:
         tail: NDArray[Any],
         lower_bound: int,
         horizon: int,
-        kept_orders: Mapping[int, IntArray] | None = None,
         out_of_time: Callable[[], bool] = lambda: False,
     ) -> None:
         self.instance = instance
@@ -55,12 +54,9 @@ class _Model:
             if decides:  # elsewhere the next operation of the job says as much
                 self.model.add(self.makespan >= start + length + rest)
             self.start.append(start)
-        for machine, intervals in on_machine.items():
+        for intervals in on_machine.values():
             self._look_at_the_clock()
-            if kept_orders and machine in kept_orders:
-                for before, behind in pairwise(kept_orders[machine].tolist()):
-                    self.model.add(self.start[behind] >= self.start[before] + int(instance.duration[before]))
-            elif len(intervals) > 1:
+            if len(intervals) > 1:
                 self.model.add_no_overlap(intervals)
         self.model.minimize(self.makespan)
 
@@ -78,27 +74,15 @@ class _Model:
 class JobShopModel(_Model):
     """CP-SAT's view of an instance, and the way from a `Schedule` to a hint and from a solution to a `Schedule`.
 
+    `model` is the `CpModel`, to which constraints can be added, `start` has a variable per operation, by its id, and
+    `makespan` is the variable that is minimised.
+
     Parameters
     ----------
-    instance
-        What to schedule.
-    horizon
-        No schedule longer than this is looked for: the incumbent's makespan.
-    lower_bound
-        No schedule can be shorter than this.
-    kept_orders
-        Machines whose order is fixed, with the order.
+    horizon, lower_bound
+        No schedule longer than this is looked for (the incumbent's makespan), and none can be shorter than that.
     out_of_time
         Asked while the model is built, which takes seconds beyond 100,000 operations; a `TimeoutError` when it says so.
-
-    Attributes
-    ----------
-    model
-        The `CpModel`, to which constraints can be added.
-    start
-        A variable per operation, by its id.
-    makespan
-        The variable that is minimised.
     """
 
     def __init__(
@@ -106,11 +90,10 @@ class JobShopModel(_Model):
         instance: Instance,
         horizon: int,
         lower_bound: int = 0,
-        kept_orders: Mapping[int, IntArray] | None = None,
         out_of_time: Callable[[], bool] = lambda: False,
     ) -> None:
         operations, head, tail = np.arange(instance.n_operations), instance.job_head, instance.job_tail
-        super().__init__(instance, operations, head, tail, lower_bound, horizon, kept_orders, out_of_time)
+        super().__init__(instance, operations, head, tail, lower_bound, horizon, out_of_time)
 
     def hint(self, schedule: Schedule) -> None:
         """Tell CP-SAT a schedule: every variable, or it would call the hint incomplete; replaces earlier hints."""
@@ -129,9 +112,10 @@ class Machines(JobShopModel):
     """Order the given machines anew; the others keep the order they have in `schedule`."""
 
     def __init__(self, schedule: Schedule, machines: Iterable[int], lower_bound: int = 0) -> None:
-        free = set(machines)
-        kept = {machine: row for machine, row in enumerate(schedule.machine_orders) if machine not in free}
-        super().__init__(schedule.instance, schedule.makespan - 1, lower_bound, kept_orders=kept)
+        super().__init__(schedule.instance, schedule.makespan - 1, lower_bound)
+        for machine in {*range(self.instance.n_machines)} - {*machines}:
+            for before, behind in pairwise(schedule.machine_orders[machine].tolist()):
+                self.model.add(self.start[behind] >= self.start[before] + int(self.instance.duration[before]))
 
 
 class Window(_Model):
