@@ -43,8 +43,5 @@ def l2s_methods() -> list[MethodSpec]:
 
 @hookimpl
 def l2s_renderers() -> list[RendererSpec]:
-    return [
-        RendererSpec("png", "integrations.plots:gantt", "Gantt chart as a picture"),
-        RendererSpec("svg", "integrations.plots:gantt", "Gantt chart as a drawing, with text as text"),
-        RendererSpec("pdf", "integrations.plots:gantt", "Gantt chart as a document"),
-    ]
+    forms = {"png": "a picture", "svg": "a drawing, with text as text", "pdf": "a document"}
+    return [RendererSpec(name, "integrations.plots:gantt", f"Gantt chart as {form}") for name, form in forms.items()]

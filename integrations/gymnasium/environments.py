@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 import gymnasium
@@ -20,7 +21,7 @@ from l2s_plugin.errors import L2SError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph.graphs import GraphBatch, node_features
+from l2s_plugin.policy.graph.graphs import node_features
 from l2s_plugin.schedule import Schedule
 
 Observation = dict[str, NDArray[Any]]
@@ -138,7 +139,9 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         PolicyConfig(features=features)  # refuses unknown ones
         self.num_envs = whole_number("num_envs", num_envs, 1)
         self._size = parse_size("10x10" if size is None else size)
-        self._instance = None if instance is None else _loaded(instance)
+        self._instance = load(instance) if isinstance(instance, str | Path) else instance
+        if not isinstance(self._instance, Instance | None):
+            raise L2SError(f"instance must be an Instance, a name or a file, got {instance!r}")
         self._max_steps = whole_number("max_steps", max_steps, 1)
         self._make = partial(
             Environment, host=host, neighbourhood=neighbourhood, features=features, reward=reward, start=start
@@ -163,7 +166,10 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         """Begin an episode in every trajectory; from a single seed they get seed, seed + 1, ..."""
         if options:
             raise L2SError(f"reset takes no options, got {', '.join(map(str, options))}")
-        for b, its_seed in enumerate(self._seeds(seed)):
+        seeds = seed if isinstance(seed, list) else [None if seed is None else seed + b for b in range(self.num_envs)]
+        if len(seeds) != self.num_envs:
+            raise L2SError(f"{len(seeds)} seeds for {self.num_envs} trajectories, expected one for each")
+        for b, its_seed in enumerate(seeds):
             if its_seed is not None:
                 self.generators[b] = seeding.np_random(its_seed)[0]
             self._begin(b)
@@ -173,7 +179,11 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         self, actions: ArrayLike
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Take one action in every trajectory."""
-        chosen, begins = self._checked(actions), self.over
+        chosen, begins, count = np.asarray(actions), self.over, self._numbers.shape[1]
+        if chosen.shape != begins.shape or not np.issubdtype(chosen.dtype, np.integer):
+            raise L2SError(f"expected {self.num_envs} actions as whole numbers, got {short(chosen.tolist())}")
+        if ((chosen < 0) | (chosen >= count)).any():
+            raise L2SError(f"an action is a number from 0 to {count - 1}, got {short(chosen.tolist())}")
         rewards = self._environment.step(self._numbers[np.arange(self.num_envs), chosen])
         self._steps += 1
         terminated, truncated = self._environment.absorbed, self._steps >= self._max_steps
@@ -200,16 +210,30 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         self.over[b] = False
 
     def _look(self) -> tuple[Observation, Info]:
-        """Observation and info of all trajectories. Has to be called between two steps."""
-        graphs = self._environment.observe()
-        first_node = graphs.offset[:-1, None]
-        moves, hints = self._offer(graphs)
+        """Observation and info of all trajectories, and the numbers of their actions, the most promising move first.
+
+        Has to be called between two steps.
+        """
+        graphs, shape = self._environment.observe(), self._numbers.shape
+        b, n_moves = graphs.move_graph, self._environment.n_actions
+        gains, idle = self._environment.promises()
+        order = np.lexsort((-gains, b))  # stays within each trajectory
+        first_move = np.cumsum(n_moves) - n_moves
+        action = np.arange(len(order)) - first_move[b]
+        b, order, action = (column[action < shape[1]] for column in (b, order, action))
+        self._numbers.fill(DUMMY)
+        self._numbers[b, action] = order - first_move[b]
+        moves, hints = np.zeros((*shape, 2), np.int64), np.zeros((*shape, 1 + len(_SPANS)), np.float32)
+        moves[b, action] = np.column_stack((graphs.u, graphs.v))[order] - graphs.offset[b, None]
+        hints[b, action] = np.column_stack((gains, *(np.exp(-idle / span) for span in _SPANS)))[order]
         mask = (self._numbers != DUMMY).astype(np.int8)
         mask[:, 0] = 1  # so that there always is something to choose
-        nodes = {name: getattr(graphs, name) for name in ("job_pred", "machine_pred", "job_end")}
+        first_node, rows = graphs.offset[:-1, None], (self.num_envs, -1)
         observation = {
-            "features": graphs.features.reshape(self.num_envs, -1, 3),
-            **{name: array.reshape(self.num_envs, -1) - first_node for name, array in nodes.items()},
+            "features": graphs.features.reshape(*rows, 3),
+            "job_pred": graphs.job_pred.reshape(rows) - first_node,
+            "machine_pred": graphs.machine_pred.reshape(rows) - first_node,
+            "job_end": graphs.job_end.reshape(rows) - first_node,
             "moves": moves,
             "hints": hints,
             "action_mask": mask,
@@ -225,44 +249,10 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
     def _draw(self, seed: int) -> Instance:
         return self._size.instance(seed) if self._instance is None else self._instance
 
-    def _seeds(self, seed: int | list[int | None] | None) -> list[int | None]:
-        if not isinstance(seed, list):
-            return [None if seed is None else seed + b for b in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise L2SError(f"{len(seed)} seeds for {self.num_envs} trajectories, expected one for each")
-        return seed
-
-    def _checked(self, actions: ArrayLike) -> NDArray[np.integer[Any]]:
-        chosen, count = np.asarray(actions), self._numbers.shape[1]
-        if chosen.shape != self.over.shape or not np.issubdtype(chosen.dtype, np.integer):
-            raise L2SError(f"expected {len(self.over)} actions as whole numbers, got {_in_one_line(actions)}")
-        if ((chosen < 0) | (chosen >= count)).any():
-            raise L2SError(f"an action is a number from 0 to {count - 1}, got {_in_one_line(actions)}")
-        return chosen
-
-    def _offer(self, graphs: GraphBatch) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Number the moves of every trajectory, the most promising first; nodes and hints of each action."""
-        shape = self._numbers.shape
-        moves, hints = np.zeros((*shape, 2), np.int64), np.zeros((*shape, 1 + len(_SPANS)), np.float32)
-        b = graphs.move_graph
-        gains, idle = self._environment.promises()
-        order = np.lexsort((-gains, b))  # stays within each trajectory
-        n_moves = self._environment.n_actions
-        first_move = np.cumsum(n_moves) - n_moves
-        action = np.arange(len(order)) - first_move[b]
-        b, order, action = (column[action < shape[1]] for column in (b, order, action))
-        moves[b, action] = np.column_stack((graphs.u, graphs.v))[order] - graphs.offset[b, None]
-        recency = (np.exp(-idle / span) for span in _SPANS)
-        hints[b, action] = np.column_stack((gains, *recency))[order]
-        self._numbers.fill(DUMMY)
-        self._numbers[b, action] = order - first_move[b]
-        return moves, hints
-
 
 def observation_space(n_jobs: int, duration: NDArray[Any], features: str, capacity: int) -> spaces.Dict:
     """The space of one trajectory; `duration` (n) holds the longest that operations can be."""
-    n = len(duration)
-    total = int(duration.sum())
+    n, total = len(duration), int(duration.sum())
     latest = np.full(n, total)
     largest = node_features(duration, latest, latest, total, features)
     largest = np.nextafter(np.broadcast_to(largest.max(axis=0), (n + 2, 3)), np.float32(np.inf))
@@ -279,15 +269,3 @@ def observation_space(n_jobs: int, duration: NDArray[Any], features: str, capaci
             "action_mask": spaces.MultiBinary(capacity),
         }
     )
-
-
-def _in_one_line(value: Any) -> str:
-    return " ".join(repr(value).split())
-
-
-def _loaded(instance: Any) -> Instance:
-    if isinstance(instance, str | Path):
-        return load(instance)
-    if not isinstance(instance, Instance):
-        raise L2SError(f"instance must be an Instance, a name or a file, got {instance!r}")
-    return instance
