@@ -20,7 +20,7 @@ from tests.strategies import instances
 pytest.importorskip("ortools")
 
 from integrations import cp_sat
-from integrations.cp_sat import assistant
+from integrations.cp_sat import hybrid_search
 
 
 class FirstMove:
@@ -73,7 +73,7 @@ def test_any_selector_can_be_the_search_part(selector):
 
 def test_what_cp_sat_finds_goes_to_the_search(monkeypatch):
     """The search alone cannot leave its first schedule; windows can, and it goes on from there."""
-    monkeypatch.setattr(assistant, "_kinds", lambda n, slow: ("windows",))
+    monkeypatch.setattr(hybrid_search, "_kinds", lambda n, slow: ("windows",))
     instance = unknown("ft10")
     first = dispatch(instance)
     stop = l2s.stop.target(first.makespan - 1)
@@ -123,7 +123,7 @@ def test_whatever_part_fails_the_error_carries_the_incumbent(broken, monkeypatch
     instance = unknown("ft10")
     options = {"warm_start": dispatch(instance)}
     if broken == "turn":
-        monkeypatch.setattr(assistant.Assistant, "_prove", fail)
+        monkeypatch.setattr(hybrid_search.Assistant, "_prove", fail)
     elif broken == "listener":
         options["listener"] = lambda event: event.step and fail()
     else:
@@ -140,7 +140,7 @@ def test_whatever_part_fails_the_error_carries_the_incumbent(broken, monkeypatch
 @pytest.mark.parametrize("options", [{"gear": "python"}, {"selector": FirstMove()}, {"selector": "l2s"}])
 def test_windows_end_when_the_incumbent_meets_the_bound(workers, options, monkeypatch):
     """No window is built that would have to be shorter than the bound: CP-SAT would refuse the model."""
-    monkeypatch.setattr(assistant, "_kinds", lambda n, slow: ("windows",))
+    monkeypatch.setattr(hybrid_search, "_kinds", lambda n, slow: ("windows",))
     instance = unknown("la05")  # its one-machine bound is the optimum
     result = cp_sat.hybrid(instance, time_limit=60, workers=workers, **({"neighbourhood": "n5"} | options))
     check(result)
@@ -172,7 +172,7 @@ def test_the_command_line_offers_both(method, tmp_path):
 @pytest.mark.parametrize("options", [{}, {"gear": "python"}, {"selector": "l2s", "neighbourhood": "n5"}])
 def test_no_improvement_is_recorded_at_a_step_that_was_not_taken(options, monkeypatch):
     """CP-SAT takes one of two cores, so that the islands are uneven."""
-    monkeypatch.setattr(assistant.Assistant, "cores", lambda self, slow: 1)
+    monkeypatch.setattr(hybrid_search.Assistant, "cores", lambda self, slow: 1)
     result = cp_sat.hybrid(unknown("ft10"), time_limit=600, workers=2, stop=l2s.stop.steps(400), **options)
     check(result)
     steps = [step for _, step, _ in result.history]
@@ -190,10 +190,10 @@ def test_a_schedule_of_cp_sat_is_recorded_at_the_step_of_the_search(monkeypatch)
         return 0
 
     def first(self, slow):
-        monkeypatch.setattr(assistant.Assistant, "cores", cores)
+        monkeypatch.setattr(hybrid_search.Assistant, "cores", cores)
         return 0
 
-    monkeypatch.setattr(assistant.Assistant, "cores", first)
+    monkeypatch.setattr(hybrid_search.Assistant, "cores", first)
     stop = l2s.stop.no_improvement(300)
     result = cp_sat.hybrid(instance, time_limit=600, workers=1, selector=FirstMove(), neighbourhood="n1", stop=stop)
     late = next(step for _, step, makespan in result.history if makespan == best.makespan)
