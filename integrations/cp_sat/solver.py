@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any, Unpack
 
 from heuristics.configuration import FIRST_RULE, Configuration, Options, run
@@ -31,7 +32,7 @@ _STOP_AGAIN = 0.2  # seconds: CP-SAT does not hear a request to stop that comes 
 # In small models the linear relaxation, which sees nothing of disjunctions, only costs time, and all that the
 # propagation of disjunctions can do pays off: ft10 is proven in a tenth of the time. At 20x20 the defaults find more.
 _SMALL = 250  # operations
-_STRONG: Mapping[str, Any] = {
+_STRONG = {
     "linearization_level": 0,
     "use_dynamic_precedence_in_disjunctive": True,
     "use_strong_propagation_in_disjunctive": True,
@@ -150,20 +151,18 @@ def attempt(
         solver.log_callback = partial(guarded, log)
     if bound is not None:
         solver.best_bound_callback = partial(guarded, bound)
-    statuses: list[Any] = []
-    run = partial(guarded, lambda callback: statuses.append(solver.solve(model.model, callback)), Callback())
-    thread = Thread(target=run, name="cp-sat", daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive() and not over():
-            thread.join(_LOOK)
-    finally:
-        while thread.is_alive():
-            solver.stop_search()
-            thread.join(_STOP_AGAIN)
+    with ThreadPoolExecutor(1, "cp-sat") as pool:
+        solution = pool.submit(solver.solve, model.model, Callback())
+        try:
+            while not solution.done() and not over():
+                wait([solution], _LOOK)
+        finally:
+            while not solution.done():
+                solver.stop_search()
+                wait([solution], _STOP_AGAIN)
     if errors:
         raise errors[0]
-    status = str(solver.status_name(statuses[0]))
+    status = str(solver.status_name(solution.result()))
     if status == "MODEL_INVALID":
         raise L2SError(f"CP-SAT refuses the model: {model.model.validate()}")
     if status in ("OPTIMAL", "FEASIBLE"):

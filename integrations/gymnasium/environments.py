@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from reprlib import repr as short
@@ -129,10 +130,7 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         max_steps: int = 500,
         max_moves: int | None = None,
         features: str = "scaled",
-        host: str = "local-search",
-        neighbourhood: Any = "n5",
-        reward: str = "incumbent",
-        start: str = "fdd/mwkr",
+        **options: Any,
     ) -> None:
         if size is not None and instance is not None:
             raise L2SError("an environment takes a size or an instance, not both")
@@ -143,9 +141,7 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         if not isinstance(self._instance, Instance | None):
             raise L2SError(f"instance must be an Instance, a name or a file, got {instance!r}")
         self._max_steps = whole_number("max_steps", max_steps, 1)
-        self._make = partial(
-            Environment, host=host, neighbourhood=neighbourhood, features=features, reward=reward, start=start
-        )
+        self._make: Callable[..., Environment] = partial(Environment, features=features, **options)
         self.generators = [seeding.np_random()[0] for _ in range(self.num_envs)]
         example = self._draw(0)
         capacity = whole_number("max_moves", example.n_operations if max_moves is None else max_moves, 1)
