@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -141,12 +139,12 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         if not isinstance(self._instance, Instance | None):
             raise L2SError(f"instance must be an Instance, a name or a file, got {instance!r}")
         self._max_steps = whole_number("max_steps", max_steps, 1)
-        self._make: Callable[..., Environment] = partial(Environment, features=features, **options)
+        self._options: dict[str, Any] = {"features": features, **options}
         self.generators = [seeding.np_random()[0] for _ in range(self.num_envs)]
         example = self._draw(0)
         capacity = whole_number("max_moves", example.n_operations if max_moves is None else max_moves, 1)
         longest = np.full(example.n_operations, _LONGEST) if self._instance is None else example.duration
-        self._environment = self._make([example] * self.num_envs)
+        self._environment = Environment([example] * self.num_envs, **self._options)
         self.over = np.ones(self.num_envs, np.bool_)  # none has begun
         self._steps = np.zeros(self.num_envs, np.int64)
         self._numbers = np.full((self.num_envs, capacity), DUMMY)  # what the environment calls each action
@@ -201,7 +199,7 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
     def _begin(self, b: int) -> None:
         """Begin an episode of trajectory `b`."""
         instance_seed, seed = self.generators[b].integers(_SEEDS, size=2).tolist()
-        self._environment.adopt(b, self._make([self._draw(instance_seed)], seed=seed))
+        self._environment.adopt(b, Environment([self._draw(instance_seed)], seed=seed, **self._options))
         self._steps[b] = 0
         self.over[b] = False
 
