@@ -77,17 +77,15 @@ def hybrid_method(instance: Instance, way: Configuration, monitor: Monitor) -> R
         begin(islands, way, monitor)
         incumbent = Incumbent(monitor)
         crews = Crews(islands, monitor, pool)
+        with monitor.contained(), closing(Assistant(incumbent, workers, options)) as assistant:
+            while not monitor.should_stop(crews.steps):
+                crews.evolve(workers - assistant.cores(bool(crews.slow)))
+                _meet(islands, incumbent, crews.steps)
         with monitor.contained():
-            with closing(Assistant(incumbent, workers, options)) as assistant:
-                while not monitor.should_stop(crews.steps):
-                    crews.evolve(workers - assistant.cores(bool(crews.slow)))
-                    _meet(islands, incumbent, crews.steps)
             _meet(islands, incumbent, crews.steps)
         islands[0].rest()
-        best, known = _best(islands), incumbent.schedule
-        found = known if known is not None and known.makespan <= best.makespan else best.order
         parts = {"polisher": way.polisher, "initial": way.initial}
-        return monitor.finish(found, crews.steps, workers, islands[0].search, **parts)
+        return monitor.finish(incumbent.schedule, crews.steps, workers, islands[0].search, **parts)
 
 
 class Crews:
@@ -134,14 +132,10 @@ class Crews:
         self._slow_round = max(1, min(int(min(4.0, _ROUND / seconds) * self._slow_round), _MOST_STEPS))
 
 
-def _best(islands: list[Island]) -> Member:
-    return min((island.best for island in islands), key=lambda member: member.makespan)
-
-
 def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
     """The search learns CP-SAT's schedule if that is better, and the other way round."""
     incumbent.step = step
-    best, known = _best(islands), incumbent.schedule
+    best, known = min((island.best for island in islands), key=lambda member: member.makespan), incumbent.schedule
     if known is None or best.makespan < known.makespan:
         incumbent.offer(Schedule.from_linear_order(incumbent.monitor.instance, best.order))
     elif known.makespan < best.makespan:
