@@ -1,10 +1,8 @@
 """OR-Tools' own local search (pywrapcp) with our moves: a selector ranks them, a metaheuristic of OR-Tools decides.
 
-A small adapter to compare with and to learn from, not an engine: every neighbour goes through the constraint solver
-and back through Python, which allows about a thousand of them per second at 30x20, where the compiled search takes
-hundreds of thousands of steps. pywrapcp has its traps, and this module knows them: an exception in a callback ends the
-process, so nothing may leave one; objects that C++ still uses may not be collected, so they are held here; an operator
-that offers a single neighbour ends a tabu search at once, so all moves are offered, the selector's favourite first.
+To compare with and to learn from: every neighbour goes through the constraint solver and back through Python, which
+allows about a thousand per second at 30x20. pywrapcp has its traps: an exception in a callback ends the process;
+objects that C++ still uses may not be collected; an operator that offers a single neighbour ends a tabu search at once.
 """
 
 from __future__ import annotations
@@ -114,9 +112,7 @@ class _Run:
     """One search of pywrapcp: a rank variable per operation, and the makespan, which a decision builder computes."""
 
     def __init__(self, search: Search, first: Schedule, monitor: Monitor) -> None:
-        self.search = search
-        self.monitor = monitor
-        self.instance = first.instance
+        self.search, self.monitor, self.instance = search, monitor, first.instance
         self.best_order: NDArray[Any] = first.order
         self.steps = 0
         self._first = first
@@ -150,13 +146,6 @@ class _Run:
             def Next(self, solver: Any) -> None:  # noqa: N802
                 makespan.SetValue(run.evaluate([rank.Value() for rank in ranks]))
 
-        class BindFirst(pywrapcp.PyDecisionBuilder):  # type: ignore[name-defined]
-            def Next(self, solver: Any) -> None:  # noqa: N802
-                for row in run._first.machine_orders:
-                    for place, operation in enumerate(row.tolist()):
-                        ranks[operation].SetValue(place)
-                makespan.SetValue(run._first.makespan)
-
         objectives: dict[str, Callable[[], Any]] = {
             "tabu": lambda: solver.TabuSearch(False, makespan, 1, ranks, 0, 5, 1.0),  # the ranks of the last 5 moves
             "annealing": lambda: solver.SimulatedAnnealing(False, makespan, 1, max(1, int(np.mean(durations)))),
@@ -164,10 +153,14 @@ class _Run:
             "guided": lambda: solver.GuidedLocalSearch(False, makespan, lambda x, _: durations[x], 1, ranks, 0.1),
             "descent": lambda: solver.Minimize(makespan, 1),
         }
-        operator, evaluate, first = RankedMoves(ranks), Bind(), BindFirst()  # C++ does not own them: they stay here
+        operator, evaluate, first = RankedMoves(ranks), Bind(), solver.Assignment()  # C++ does not own: they stay here
+        first.Add(ranks)
+        for row in self._first.machine_orders:
+            for place, operation in enumerate(row.tolist()):
+                first.SetValue(ranks[operation], place)
         objective, limit = objectives[metaheuristic](), solver.CustomLimit(self.is_over)
         parameters = solver.LocalSearchPhaseParameters(makespan, operator, evaluate)
-        phase = solver.LocalSearchPhase(ranks, first, parameters)
+        phase = solver.LocalSearchPhase(first, parameters)
         if not self.is_over():
             solver.Solve(phase, [objective, limit])
         if not self.is_over():
