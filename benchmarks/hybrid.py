@@ -26,7 +26,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,25 +57,8 @@ QUICK = ("ta01", "ta11", "ta21", "ta41", "ta71", "swv06")
 METHODS = ("cp-sat", "search", "warm", "hybrid")
 
 
-@dataclass(frozen=True)
-class Run:
-    """What a method had when time was up."""
-
-    makespan: int | None
-    lower_bound: int
-    seconds: float
-    history: list[tuple[float, int]]
-
-    @property
-    def proven(self) -> bool:
-        return self.makespan == self.lower_bound
-
-    def makespan_at(self, seconds: float) -> float:
-        return min((makespan for time, makespan in self.history if time <= seconds), default=float("nan"))
-
-
 Cases = dict[str, tuple[Instance, int | None]]  # by name: the instance, and the best makespan known
-Table = dict[str, dict[str, Run]]  # by instance and method
+Table = dict[str, dict[str, Result]]  # by instance and method
 Methods = tuple[str, ...]
 
 
@@ -89,71 +72,65 @@ def load(name: str) -> tuple[Instance, int | None]:
     return instance, instance.upper_bound
 
 
-def as_run(result: Result, found: bool = True) -> Run:
-    history = [(seconds, makespan) for seconds, _, makespan in result.history]
-    return Run(result.makespan if found else None, result.lower_bound, result.seconds, history)
+def run_warm(instance: Instance, seconds: float, **options: Any) -> Result:
+    first = solve(instance, time_limit=seconds / 5, **options)
+    then = cp_sat.solve(instance, first, time_limit=max(seconds - first.seconds, 0.1), **options)
+    later = [(first.seconds + time, step, makespan) for time, step, makespan in then.history[1:]]
+    return replace(then, seconds=first.seconds + then.seconds, history=first.history + later)
 
 
-def run_cp_sat(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
-    result = cp_sat.solve(instance, time_limit=seconds, workers=workers, seed=seed, known_bounds=False)
-    return as_run(result, found=bool(result.history))
-
-
-def run_search(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
-    return as_run(solve(instance, l2s.stop.seconds(seconds), seed, workers=workers, known_bounds=False))
-
-
-def run_warm(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
-    first = solve(instance, l2s.stop.seconds(seconds / 5), seed, workers=workers, known_bounds=False)
-    left = max(seconds - first.seconds, 0.1)
-    then = cp_sat.solve(instance, first, time_limit=left, workers=workers, seed=seed, known_bounds=False)
-    history = [(time, makespan) for time, _, makespan in first.history]
-    history += [(first.seconds + time, makespan) for time, _, makespan in then.history[1:]]
-    return Run(then.makespan, then.lower_bound, first.seconds + then.seconds, history)
-
-
-def run_hybrid(instance: Instance, seconds: float, workers: int, seed: int) -> Run:
-    return as_run(cp_sat.hybrid(instance, time_limit=seconds, workers=workers, seed=seed, known_bounds=False))
-
-
-RUNNERS: dict[str, Callable[[Instance, float, int, int], Run]] = {
-    "cp-sat": run_cp_sat,
-    "search": run_search,
+RUNNERS: dict[str, Callable[..., Result]] = {
+    "cp-sat": lambda instance, seconds, **options: cp_sat.solve(instance, time_limit=seconds, **options),
+    "search": lambda instance, seconds, **options: solve(instance, time_limit=seconds, **options),
     "warm": run_warm,
-    "hybrid": run_hybrid,
+    "hybrid": lambda instance, seconds, **options: cp_sat.hybrid(instance, time_limit=seconds, **options),
 }
 
 
-def gap(makespan: float | None, reference: int) -> float:
-    return float("nan") if makespan is None else 100 * (makespan / reference - 1)
+def proven(run: Result) -> bool:
+    return bool(run.history) and run.makespan == run.lower_bound
 
 
-def reference_of(known: int | None, runs: dict[str, Run]) -> int:
+def length(run: Result) -> float:
+    """Its makespan; CP-SAT may have found nothing."""
+    return run.makespan if run.history else float("nan")
+
+
+def length_at(run: Result, seconds: float) -> float:
+    return min((makespan for time, _, makespan in run.history if time <= seconds), default=float("nan"))
+
+
+def gap(makespan: float, reference: int) -> float:
+    return 100 * (makespan / reference - 1)
+
+
+def reference_of(known: int | None, runs: dict[str, Result]) -> int:
     return known or max(run.lower_bound for run in runs.values())
 
 
-def row(name: str, known: int | None, runs: dict[str, Run]) -> str:
+def row(name: str, known: int | None, runs: dict[str, Result]) -> str:
     reference = reference_of(known, runs)
     cells = [f"{name:>9} {reference:>6} {max(run.lower_bound for run in runs.values()):>6}"]
     for run in runs.values():
-        text = "none" if run.makespan is None else f"{run.makespan}{'*' if run.proven else ' '}"
-        cells.append(f"{text:>8} {gap(run.makespan, reference):>7.2f}")
+        text = f"{run.makespan}{'*' if proven(run) else ' '}" if run.history else "none"
+        cells.append(f"{text:>8} {gap(length(run), reference):>7.2f}")
     return " ".join(cells)
 
 
 def compare(instances: Cases, methods: Methods, seconds: float, workers: int, seeds: int) -> dict:
     """Run everything at one time limit and print the tables."""
     tables: list[Table] = []
-    twice: list[dict[str, Run]] = []
+    twice: list[dict[str, Result]] = []
     for seed in range(seeds):
+        options = {"workers": workers, "seed": seed, "known_bounds": False}
         print(f"\n{seconds:g} s, {workers} cores, seed {seed}; load {os.getloadavg()[0]:.1f} before")
         print(f"{'instance':>9} {'best':>6} {'bound':>6}", *(f"{method:>8}   gap %" for method in methods), flush=True)
         table: Table = {}
         for name, (instance, known) in instances.items():
-            table[name] = {method: RUNNERS[method](instance, seconds, workers, seed) for method in methods}
+            table[name] = {method: RUNNERS[method](instance, seconds, **options) for method in methods}
             print(row(name, known, table[name]), flush=True)
         tables.append(table)
-        twice.append(missing_proofs(table, instances, seconds, workers, seed))
+        twice.append(missing_proofs(table, instances, seconds, **options))
     print_means(tables, instances, methods)
     print_verdict(tables, instances, methods, twice)
     print(f"load {os.getloadavg()[0]:.1f} after")
@@ -165,7 +142,7 @@ def group_gaps(tables: list[Table], instances: Cases, methods: Methods) -> dict[
     return {
         group: {
             method: [
-                float(np.mean([gap(t[n][method].makespan, reference_of(instances[n][1], t[n])) for n in members]))
+                float(np.mean([gap(length(t[n][method]), reference_of(instances[n][1], t[n])) for n in members]))
                 for t in tables
             ]
             for method in methods
@@ -185,38 +162,29 @@ def print_means(tables: list[Table], instances: Cases, methods: Methods) -> None
         print(f"{group:>10}", *cells)
 
 
-def missing_proofs(
-    table: Table,
-    instances: Cases,
-    seconds: float,
-    workers: int,
-    seed: int,
-) -> dict[str, Run]:
+def missing_proofs(table: Table, instances: Cases, seconds: float, **options: Any) -> dict[str, Result]:
     """The hybrid in twice the time, where only CP-SAT alone had a proof."""
     return {
-        name: run_hybrid(instances[name][0], 2 * seconds, workers, seed)
+        name: RUNNERS["hybrid"](instances[name][0], 2 * seconds, **options)
         for name, runs in table.items()
-        if {"cp-sat", "hybrid"} <= set(runs) and runs["cp-sat"].proven and not runs["hybrid"].proven
+        if {"cp-sat", "hybrid"} <= set(runs) and proven(runs["cp-sat"]) and not proven(runs["hybrid"])
     }
 
 
-def print_verdict(tables: list[Table], instances: Cases, methods: Methods, twice: list[dict[str, Run]]) -> None:
-    def length(run: Run) -> float:
-        return float("inf") if run.makespan is None else run.makespan
-
+def print_verdict(tables: list[Table], instances: Cases, methods: Methods, twice: list[dict[str, Result]]) -> None:
     def listed(names: set[str]) -> str:
         return ", ".join(sorted(names)) or "none"
 
     if {"cp-sat", "hybrid"} <= set(methods):
         worse = {n for table in tables for n, runs in table.items() if length(runs["hybrid"]) > length(runs["cp-sat"])}
-        unproven = {name for proofs in twice for name, run in proofs.items() if not run.proven}
+        unproven = {name for proofs in twice for name, run in proofs.items() if not proven(run)}
         print(f"hybrid worse than CP-SAT alone, in any run: {listed(worse)}")
         print(f"proven by CP-SAT alone, not by the hybrid in twice the time: {listed(unproven)}")
     if {"search", "hybrid"} <= set(methods):
         gaps = group_gaps(tables, instances, methods)
         groups = {group for group, v in gaps.items() if np.mean(v["hybrid"]) > np.mean(v["search"]) + 1e-9}
         print(f"hybrid worse than the search on the mean of: {listed(groups)}")
-    proofs = {method: sum(runs[method].proven for table in tables for runs in table.values()) for method in methods}
+    proofs = {method: sum(proven(runs[method]) for table in tables for runs in table.values()) for method in methods}
     print("proofs:", ", ".join(f"{method} {count}" for method, count in proofs.items()))
 
 
@@ -231,7 +199,7 @@ def plot(comparison: dict, instances: Cases, methods: Methods, path: Path) -> No
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for method in methods:
         curves = [
-            [gap(runs[method].makespan_at(time), reference_of(instances[name][1], runs)) for time in times]
+            [gap(length_at(runs[method], time), reference_of(instances[name][1], runs)) for time in times]
             for table in comparison["runs"]
             for name, runs in table.items()
         ]
@@ -288,7 +256,7 @@ def main() -> None:
         comparison = compare(instances, methods, seconds, options.workers, options.seeds)
         plot(comparison, instances, methods, options.output / f"anytime-{seconds:g}s.png")
         report["comparisons"].append(comparison)
-        text = json.dumps(report, default=vars, indent=1)
+        text = json.dumps(report, default=Result.to_dict, indent=1)
         (options.output / "results.json").write_text(text + "\n")
 
 
