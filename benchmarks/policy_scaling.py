@@ -13,40 +13,34 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
+from heuristics.population.islands import random_order
 from l2s_plugin.generate import taillard
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.selector import L2SSelector
+from tests.policies import random_policy
 
 JOBS = (20, 50, 100, 200, 500, 1000)
 MACHINES = (5, 10, 15, 20, 30, 40)
 SERIES = [("jobs", 10), ("jobs", 40), ("machines", 40), ("machines", 1000)]  # what varies, and the other one
 
 
-def random_policy(width: int) -> Policy:
-    config = PolicyConfig(width=width, action_width=width)
-    rng = np.random.default_rng(1)
-    weights = {
-        name: rng.normal(0, 1 / np.sqrt(max(shape[-1:], default=1)), shape).astype(np.float32)
-        for name, shape in config.shapes().items()
-    }
-    return Policy("random", config, {name: np.abs(w) if "running_var" in name else w for name, w in weights.items()})
-
-
 def search_on(n_jobs: int, n_machines: int, policy: Policy) -> tuple[Search, np.ndarray]:
     """A search, and a random linear order to start from."""
     instance = taillard(n_jobs, n_machines, 1, 2)
-    linear_order = np.empty(instance.n_operations, np.int64)
-    jobs = np.random.default_rng(1).permutation(instance.job)
-    linear_order[np.argsort(jobs, kind="stable")] = np.arange(instance.n_operations)
-    return Search(instance, "n5", L2SSelector(policy), Memory(tenure=(1, 1)), seed=1), linear_order
+    order = random_order(instance, np.random.default_rng(1))
+    return Search(instance, "n5", L2SSelector(policy), Memory(tenure=(1, 1)), seed=1), order
 
 
 def steps(search: Search, order: np.ndarray, count: int) -> float:
@@ -63,7 +57,7 @@ def sizes_of(varied: str, other: int) -> list[tuple[int, int]]:
 
 def measure(width: int, rounds: int) -> dict[tuple[int, int], float]:
     """Median seconds per step of every size."""
-    policy = random_policy(width)
+    policy = random_policy(PolicyConfig(width=width, action_width=width))
     sizes = sorted({size for series in SERIES for size in sizes_of(*series)})
     seconds: dict[tuple[int, int], list[float]] = {size: [] for size in sizes}
     searches = {size: search_on(*size, policy) for size in sizes}

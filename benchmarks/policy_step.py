@@ -37,6 +37,7 @@ from torch_geometric.utils import add_self_loops
 
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
+from heuristics.population.islands import random_order
 from l2s_plugin.generate import taillard
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import Policy
@@ -229,20 +230,12 @@ def check_agreement(baseline: BaselineSearch, scorer: GraphScorer) -> None:
         baseline.step()
 
 
-def random_order(instance: Instance, seed: int) -> np.ndarray:
-    """A random linear order that keeps the order within the jobs."""
-    order = np.empty(instance.n_operations, np.int64)
-    jobs = np.random.default_rng(seed).permutation(instance.job)
-    order[np.argsort(jobs, kind="stable")] = np.arange(instance.n_operations)
-    return order
-
-
 def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
     config = PolicyConfig(width=width, action_width=width)
     torch.manual_seed(1)
     weights = PolicyNetwork(config).state_dict()
     # far from a good schedule, where some have no moves
-    schedule = Schedule.from_linear_order(instance, random_order(instance, 1))
+    schedule = Schedule.from_linear_order(instance, random_order(instance, np.random.default_rng(1)))
     baseline = BaselineSearch(schedule, baseline_network(config, weights))
     scorer = GraphScorer(config, weights)
     check_agreement(baseline, scorer)
