@@ -90,7 +90,7 @@ def readers(folder: Path) -> Iterator[Reader]:
 def _policy_readers(folder: Path, through: Any) -> Iterator[Reader]:
     import torch
 
-    from integrations.cli.policies import render
+    from integrations.cli.plugins import render_policy
     from l2s_plugin.policy.checkpoint import load_policy, save_policy
     from l2s_plugin.policy.config import MovePolicyConfig
     from l2s_plugin.policy.importer import read_authors_file
@@ -101,7 +101,7 @@ def _policy_readers(folder: Path, through: Any) -> Iterator[Reader]:
     save_policy(folder / "valid", config, weights, {"note": "a", "curve": [[1, 2.5]]}, neighbourhoods=["n5"])
 
     def listed(path: Path) -> str:
-        return render(load_policy(path).to_dict() | {"error": None})
+        return render_policy(load_policy(path).to_dict() | {"error": None})
 
     yield Reader("policy", through("p.safetensors", listed), (folder / "valid").read_bytes(), mutate_safetensors)
     stream = io.BytesIO()

@@ -9,10 +9,10 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -31,38 +31,23 @@ _OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
-class Command(NamedTuple):
-    """The module of a command, and what `l2s --help` says about it."""
-
-    module: str
-    summary: str
-
-
-COMMANDS = {
-    "solve": Command("integrations.cli.solve", "Find good schedules for instances."),
-    "bench": Command("integrations.cli.bench", "Compare methods on sets of instances."),
-    "train": Command("integrations.cli.train", "Train a policy for the learned selector."),
-    "check": Command("integrations.cli.check", "Verify a schedule, independently of how it was found."),
-    "instances": Command("integrations.cli.instances", "List the benchmark instances by name."),
-    "generate": Command("integrations.cli.instances", "Make random instances, reproducibly."),
-    "convert": Command("integrations.cli.instances", "Turn an instance file into another format."),
-    "policies": Command("integrations.cli.policies", "List policies, or import one of the paper's authors."),
-    "plugins": Command("integrations.cli.plugins", "List plugins, what they offer, and what failed."),
-    "completion": Command("integrations.cli.completion", "Print what a shell needs to complete words of this program."),
+COMMANDS = {  # the module of a command, and what `l2s --help` says about it
+    "solve": ("solve", "Find good schedules for instances."),
+    "bench": ("bench", "Compare methods on sets of instances."),
+    "train": ("train", "Train a policy for the learned selector."),
+    "check": ("instances", "Verify a schedule, independently of how it was found."),
+    "instances": ("instances", "List the benchmark instances by name."),
+    "generate": ("instances", "Make random instances, reproducibly."),
+    "convert": ("instances", "Turn an instance file into another format."),
+    "policies": ("plugins", "List policies, or import one of the paper's authors."),
+    "plugins": ("plugins", "List plugins, what they offer, and what failed."),
+    "completion": ("completion", "Print what a shell needs to complete words of this program."),
 }
 
 
 def example(command: str) -> str:
     """The end of a help text; the sign in front keeps click from wrapping it."""
     return f"\b\nExample:\n  {command}"
-
-
-class OutputError(Exception):
-    """Standard output failed: its reader left, as in `l2s instances | head -1`, or there is no room for it."""
-
-
-class InterruptedRunError(Exception):
-    """Ctrl-C, in a form that click does not report in its own way."""
 
 
 class LazyGroup(click.Group):
@@ -74,16 +59,14 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name].module), cmd_name)
+        command: click.Command = getattr(import_module(f"{__name__}.{COMMANDS[cmd_name][0]}"), cmd_name)
         command.context_settings.update(_HELP)  # click keeps the first help option it makes, whoever asked for it
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """From the table: click would import every command to ask for its summary."""
         commands = [
-            CompletionItem(name, help=command.summary)
-            for name, command in COMMANDS.items()
-            if name.startswith(incomplete)
+            CompletionItem(name, help=summary) for name, (_, summary) in COMMANDS.items() if name.startswith(incomplete)
         ]
         return commands + click.Command.shell_complete(self, ctx, incomplete)
 
@@ -97,45 +80,22 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    # click reports some errors in its own way, with exit code 1, which means here that a check failed: none gets there
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        with _errors_in_one_line():  # of completion
+            return super().main(*args, **extra)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        with _not_for_click():  # --help and --version print here
+        with _errors_in_one_line():  # --help and --version print here
             return super().make_context(*args, **extra)
 
-    def invoke(self, ctx: click.Context) -> Any:
-        with _not_for_click():
-            result = super().invoke(ctx)
+    def invoke(self, ctx: click.Context) -> None:
+        with _errors_in_one_line():
+            super().invoke(ctx)
             sys.stdout.flush()
-        return result
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
-        with _errors_in_one_line() if standalone_mode else nullcontext():
-            code: Any = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        if not standalone_mode:
-            return code
-        # what a command returns is no exit code; `ctx.exit(code)` comes back as a number, too
-        sys.exit(code if isinstance(code, int) else 0)
-
-
-@contextmanager
-def _not_for_click() -> Iterator[None]:
-    """Errors that click would report in its own way, with exit code 1, which means here that a check failed."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _OUTPUT_ERRORS or error.filename is not None:
-            raise
-        raise OutputError(error.strerror) from error  # all other files are written by `l2s_plugin.files`
-    except KeyboardInterrupt as error:
-        raise InterruptedRunError from error
 
 
 @contextmanager
@@ -143,22 +103,25 @@ def _errors_in_one_line() -> Iterator[None]:
     """End the program with the exit code of an error and one line about it."""
     try:
         yield
+    except click.exceptions.Exit:
+        raise
     except click.ClickException as error:
         ctx = error.ctx if isinstance(error, click.UsageError) else None
         where = f" (see {ctx.command_path} --help)" if ctx else ""
         _fail(error, error.format_message().rstrip(".") + where, error.exit_code)
     except L2SError as error:
         _fail(error, str(error), EXIT_BAD_INPUT)
-    except OutputError as error:
-        # Python must not complain when it flushes at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error.__cause__, BrokenPipeError):
-            sys.exit(EXIT_BROKEN_PIPE)
-        _fail(error, f"cannot write to standard output: {error}", EXIT_BAD_INPUT)
-    except (InterruptedRunError, click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt):
         echo("Interrupted.", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except Exception as error:
+        # all other files are written by `l2s_plugin.files`: this is standard output
+        if isinstance(error, OSError) and error.errno in _OUTPUT_ERRORS and error.filename is None:
+            # Python must not complain when it flushes at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if isinstance(error, BrokenPipeError):  # its reader left, as in `l2s instances | head -1`
+                sys.exit(EXIT_BROKEN_PIPE)
+            _fail(error, f"cannot write to standard output: {error.strerror}", EXIT_BAD_INPUT)
         text = f"internal error: {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 to see where)"
         _fail(error, text, EXIT_BUG)
 
