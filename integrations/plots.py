@@ -1,16 +1,18 @@
-"""Gantt charts and training curves, drawn with matplotlib's figure objects: no global state, no display, no pyplot."""
+"""Gantt charts and curves, drawn with matplotlib's figure objects: no global state, no display, no pyplot."""
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from integrations.bench.report import By, anytime_curves
 from integrations.cli.terminal import shown as printable
 from integrations.colours import BAR, GRID, INK, QUIET, pale, palette, view
 from integrations.libraries import library
@@ -21,6 +23,7 @@ from l2s_plugin.schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ENDINGS = ("png", "svg", "pdf")
 
@@ -69,11 +72,27 @@ def gantt(
     if path is not None:
         _ending(path)
         check_writable(path)
+    instance, end = schedule.instance, max(schedule.makespan, 1)
+    rows, groups, n_rows, n_groups = view(instance, by)
+    # wide enough for numbers in most bars, rows as high as their count allows
+    bars_in_makespan = schedule.makespan / max(float(instance.duration.mean()), 1e-9)
+    width = min(max(9.0, 0.16 * bars_in_makespan + 5.0), 24.0)
+    height = min(max((0.42 if n_rows <= 12 else 0.3 if n_rows <= 40 else 0.2) * n_rows, 2.0), 30.0)
+    left, right, top, bottom = _MARGINS
+    size = (left + width + right, bottom + height + top)
     with style():
-        axes = _draw(schedule, by, title)
-        if path is not None:
-            save(axes, path)
-    return axes
+        from matplotlib.figure import Figure
+
+        place = (left / size[0], bottom / size[1], width / size[0], height / size[1])
+        axes = Figure(size, facecolor="white").add_axes(place)
+        axes.set_xlim(0, end)
+        axes.set_ylim(n_rows - 0.5, -0.5)
+        _bars(axes, schedule, rows, groups, palette(n_groups))
+        _labels(axes, schedule, rows, groups, 72 * width / end, 72 * height / n_rows)
+        axes.axvline(schedule.makespan, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        _frame(axes, by, n_rows, height)
+        _heading(axes, schedule, instance.name if title is None else title)
+        return _finished(axes, path)
 
 
 def style() -> Any:
@@ -88,46 +107,20 @@ def _ending(path: str | Path) -> str:
     return ending
 
 
-def save(axes: Axes, path: str | Path) -> None:
-    """Write the figure of `axes` to a file, aside first and then renamed."""
-    write_bytes(path, drawn(axes, _ending(path)))
-
-
-def drawn(axes: Axes, ending: str) -> bytes:
-    """The figure of `axes` as a file's content."""
-    buffer = io.BytesIO()
-    with style():
-        axes.get_figure().savefig(buffer, format=ending, dpi=_DPI, metadata=_METADATA.get(ending))  # type: ignore[union-attr]
-    return buffer.getvalue()
-
-
-def _draw(schedule: Schedule, by: str, title: str | None) -> Axes:
-    from matplotlib.figure import Figure
-
-    from integrations.picture import Picture
-
-    rows, groups, n_rows, n_groups = view(schedule.instance, by)
-    width, height = _size(schedule, n_rows)
-    left, right, top, bottom = _MARGINS
-    size = (left + width + right, bottom + height + top)
-    place = (left / size[0], bottom / size[1], width / size[0], height / size[1])
-    axes = Figure(size, facecolor="white").add_axes(place, axes_class=Picture)
-    axes.set_xlim(0, max(schedule.makespan, 1))
-    axes.set_ylim(n_rows - 0.5, -0.5)
-    _bars(axes, schedule, rows, groups, palette(n_groups))
-    _labels(axes, schedule, rows, groups, 72 * width / max(schedule.makespan, 1), 72 * height / n_rows)
-    axes.axvline(schedule.makespan, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-    _frame(axes, by, n_rows, height)
-    _heading(axes, schedule, title)
-    _key(axes, by)
+def _finished(axes: Axes, path: str | Path | None) -> Axes:
+    """Write the figure to a file, if one is named; notebooks show it, which figures without pyplot cannot do alone."""
+    figure: Any = axes.get_figure()
+    axes._repr_png_ = partial(_drawn, figure, "png")  # type: ignore[attr-defined]
+    if path is not None:
+        write_bytes(path, _drawn(figure, _ending(path)))
     return axes
 
 
-def _size(schedule: Schedule, n_rows: int) -> tuple[float, float]:
-    """Inches of the chart itself: wide enough for numbers in most bars, rows as high as their count allows."""
-    bars_in_makespan = schedule.makespan / max(float(schedule.instance.duration.mean()), 1e-9)
-    row = 0.42 if n_rows <= 12 else 0.3 if n_rows <= 40 else 0.2
-    return min(max(9.0, 0.16 * bars_in_makespan + 5.0), 24.0), min(max(row * n_rows, 2.0), 30.0)
+def _drawn(figure: Figure, ending: str) -> bytes:
+    buffer = io.BytesIO()
+    with style():
+        figure.savefig(buffer, format=ending, dpi=_DPI, metadata=_METADATA.get(ending))
+    return buffer.getvalue()
 
 
 def _bars(
@@ -172,7 +165,10 @@ def _labels(
 
 
 def _frame(axes: Axes, by: str, n_rows: int, height: float) -> None:
+    """Both axes and, in one line under that of the time, what colours and outlines mean."""
+    from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
+    from matplotlib.transforms import ScaledTranslation
 
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(QUIET)
@@ -183,9 +179,20 @@ def _frame(axes: Axes, by: str, n_rows: int, height: float) -> None:
     shown = range(0, n_rows, max(1, math.ceil(n_rows * 0.14 / height)))  # rows too thin for a label each
     axes.set_yticks(shown, [f"{by[0].upper()}{row}" for row in shown])
     axes.tick_params(axis="y", colors=INK, labelsize=9, length=0, pad=6)
+    axes.set_xlabel("time", loc="left", color=QUIET, fontsize=9)
+    colour = "job" if by == "machine" else "machine"
+    axes.legend(
+        handles=[
+            Patch(facecolor="#d5dbe3", label=f"colour and number: {colour}"),
+            Patch(facecolor="#9aa7b8", edgecolor=INK, linewidth=1.3, label="critical: a delay here delays the end"),
+        ],
+        loc="upper right", bbox_to_anchor=(1, 0), borderpad=0, borderaxespad=0,
+        bbox_transform=axes.transAxes + ScaledTranslation(0, -0.36, axes.figure.dpi_scale_trans),
+        ncols=2, frameon=False, fontsize=8.5, labelcolor=QUIET, handlelength=1.6,
+    )  # fmt: skip
 
 
-def _heading(axes: Axes, schedule: Schedule, title: str | None) -> None:
+def _heading(axes: Axes, schedule: Schedule, title: str) -> None:
     instance = schedule.instance
     facts = f"{instance.n_jobs} jobs × {instance.n_machines} machines    makespan {schedule.makespan}"
     best = best_known(instance)
@@ -193,27 +200,27 @@ def _heading(axes: Axes, schedule: Schedule, title: str | None) -> None:
         facts += f"    best known {best}"
     options: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
     options["parse_math"] = False  # a name is no formula, whatever is in it
-    name = printable(title if title is not None else instance.name)
-    axes.annotate(name, (0, 1), (0, 12), fontsize=14, fontweight="bold", color=INK, **options)
+    axes.annotate(printable(title), (0, 1), (0, 12), fontsize=14, fontweight="bold", color=INK, **options)
     axes.annotate(facts, (1, 1), (0, 13), ha="right", fontsize=10, color=QUIET, **options)
 
 
-def _key(axes: Axes, by: str) -> None:
-    """What colours and outlines mean, in one line under the time axis."""
-    from matplotlib.patches import Patch
-    from matplotlib.transforms import ScaledTranslation
+def anytime(cells: Iterable[dict[str, Any]], by: By, path: str | Path | None = None) -> Axes:
+    """Mean gap of every configuration of a benchmark over steps or seconds (`by`)."""
+    with style():
+        from matplotlib.figure import Figure
 
-    colour = "job" if by == "machine" else "machine"
-    below = axes.transAxes + ScaledTranslation(0, -0.36, axes.figure.dpi_scale_trans)
-    axes.legend(
-        handles=[
-            Patch(facecolor="#d5dbe3", label=f"colour and number: {colour}"),
-            Patch(facecolor="#9aa7b8", edgecolor=INK, linewidth=1.3, label="critical: a delay here delays the end"),
-        ],
-        loc="upper right", bbox_to_anchor=(1, 0), bbox_transform=below, borderpad=0, borderaxespad=0,
-        ncols=2, frameon=False, fontsize=8.5, labelcolor=QUIET, handlelength=1.6,
-    )  # fmt: skip
-    axes.set_xlabel("time", loc="left", color=QUIET, fontsize=9)
+        axes = Figure(figsize=(10, 5), layout="constrained").add_subplot()
+        curves = anytime_curves(cells, by)
+        as_they_end = sorted(curves.items(), key=lambda item: -item[1].gap[-1])  # from top to bottom
+        for label, curve in as_they_end:
+            axes.plot(curve.at, curve.gap, label=f"{label} ({curve.runs} run{'s' * (curve.runs > 1)})")
+        axes.set(xscale="log", xlabel=by, ylabel="mean gap to the best known makespan or bound, %")
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+        if curves:
+            axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))  # beside, never upon the curves
+        return _finished(axes, path)
 
 
 def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
@@ -238,5 +245,5 @@ def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> 
             axes.tick_params(colors=QUIET)
             axes.grid(alpha=0.3)
             axes.xaxis.get_major_locator().set_params(integer=True)
-        save(left, path)
+        _finished(left, path)
     return Path(path)

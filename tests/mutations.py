@@ -152,7 +152,6 @@ def _configuration_readers(through: Any) -> Iterator[Reader]:
 
 def _bench_reader(folder: Path) -> Reader:
     from integrations.bench import report
-    from integrations.bench.curves import anytime_curves
     from integrations.bench.store import Store
 
     def tables(data: bytes) -> None:
@@ -161,7 +160,7 @@ def _bench_reader(folder: Path) -> Reader:
         groups = dict.fromkeys(row["group"] for row in rows)
         report.as_csv(report.summarise([row for row in rows if row["time_limit"] is not None], []))
         report.markdown(report.summarise(rows, [1, 100]), groups)
-        anytime_curves(rows, "steps")
+        report.anytime_curves(rows, "steps")
 
     row = {
         "key": "k", "group": "g", "label": "l", "instance": "i", "method": "tabu", "seed": 1, "makespan": 11,

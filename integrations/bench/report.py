@@ -1,4 +1,4 @@
-"""Tables from finished cells: mean gap and standard error by group, beside the published figures."""
+"""Tables and curves from finished cells: mean gap with its error by group, beside published figures, and over time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from l2s_plugin.data import benchmark_sets
 
 Row = dict[str, Any]
+By = Literal["steps", "seconds"]
 
 OURS = "this run"
 
+_POINTS = 200  # of a curve
+_BEGIN = {"steps": 1.0, "seconds": 0.01}
 COLUMNS = ("group", "method", "budget", "runs", "gap %", "s.e.", "at best known", "seconds", "steps/s", "source")
 
 
@@ -196,3 +200,36 @@ def as_csv(rows: Sequence[Row]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+class Curve(NamedTuple):
+    """Mean gap in percent over all runs of a configuration, at growing numbers of steps or seconds."""
+
+    at: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    runs: int
+
+
+def anytime_curves(cells: Iterable[Row], by: By) -> dict[str, Curve]:
+    """A curve for every configuration that searches, by label."""
+    runs: dict[str, list[Row]] = {}
+    for cell in cells:
+        if cell["history"] and cell["method"] != "dispatch":
+            runs.setdefault(cell["label"], []).append(cell)
+    return {label: _mean(members, by) for label, members in runs.items()}
+
+
+def _mean(members: list[Row], by: By) -> Curve:
+    begin = _BEGIN[by]
+    end = max(cell[by] for cell in members)
+    grid = np.geomspace(begin, max(end, 2 * begin), _POINTS)
+    if by == "steps":
+        grid = np.unique(grid.round())
+    return Curve(grid, np.mean([_gaps(cell, by, grid) for cell in members], axis=0), len(members))
+
+
+def _gaps(cell: Row, by: By, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gap of one run at each point of the grid."""
+    points = np.array([entry[1 if by == "steps" else 0] for entry in cell["history"]])
+    gaps = np.array([gap(cell, entry[2]) for entry in cell["history"]])
+    return gaps[np.maximum(np.searchsorted(points, grid, side="right") - 1, 0)]

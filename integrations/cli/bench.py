@@ -28,8 +28,7 @@ from l2s_plugin.stop import Stop
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from integrations.bench.curves import By
-    from integrations.bench.report import Row
+    from integrations.bench.report import By, Row
 
 QUICK = ("ft", "la:10x10", "ta:15x15")
 QUICK_STEPS = "500,5000"
@@ -194,7 +193,7 @@ def _progress(done: int, count: int, left: float, row: Row) -> None:
 
 def _write(folder: Path, outcome: dict[str, Any], by: By) -> None:
     from integrations.bench import report
-    from integrations.bench.curves import anytime
+    from integrations.plots import anytime
 
     command, table = shlex.join(["l2s", *outcome["command"]]), outcome["table"]
     groups = dict.fromkeys(row["group"] for row in table)

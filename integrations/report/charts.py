@@ -19,7 +19,7 @@ from l2s_plugin.schedule import Schedule
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from integrations.bench.curves import Curve
+    from integrations.bench.report import Curve
 
 ACCENT = "#2563eb"
 GOOD = "#059669"

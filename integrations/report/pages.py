@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heuristics.result import Result
-from integrations.bench.curves import By, anytime_curves
-from integrations.bench.report import Row, tables
+from integrations.bench.report import By, Row, anytime_curves, tables
 from integrations.libraries import library
 from integrations.report.charts import anytime, convergence, gantt, machine_utilisation, utilisation
 from l2s_plugin import __version__

@@ -13,10 +13,10 @@ import l2s_plugin as l2s
 from heuristics import tabu_search
 from integrations.bench import report
 from integrations.bench.cells import run_cell
-from integrations.bench.curves import anytime, anytime_curves
 from integrations.bench.sets import groups
 from integrations.bench.store import Store
 from integrations.cli import l2s as command_line
+from integrations.plots import anytime
 from l2s_plugin.data import benchmark_info
 from l2s_plugin.errors import L2SError
 from l2s_plugin.policy.checkpoint import save_policy
@@ -188,7 +188,7 @@ def test_curves_say_what_the_histories_say():
         },
         {"label": "b", "method": "dispatch", "steps": 0, "reference": 50, "history": [[0.1, 0, 100]]},
     ]
-    (curve,) = anytime_curves(cells, "steps").values()
+    (curve,) = report.anytime_curves(cells, "steps").values()
     assert (curve.runs, curve.at[0], curve.at[-1]) == (2, 1, pytest.approx(100))
     assert set(curve.gap[curve.at < 10]) == {50}
     assert set(curve.gap[curve.at >= 10].round(9)) == {10}

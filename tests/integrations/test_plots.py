@@ -19,9 +19,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from heuristics.result import Result
-from integrations.bench.curves import anytime
 from integrations.colours import palette
-from integrations.plots import gantt
+from integrations.plots import anytime, gantt
 from l2s_plugin.errors import L2SError, MissingExtraError
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
