@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from integrations.bench.report import By, anytime_curves
 from integrations.cli.terminal import shown as printable
-from integrations.colours import BAR, GRID, INK, QUIET, pale, palette, view
 from integrations.libraries import library
 from l2s_plugin.data import best_known
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import check_writable, write_bytes
+from l2s_plugin.instance import Instance, IntArray
 from l2s_plugin.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ENDINGS = ("png", "svg", "pdf")
+INK = "#1f2937"
+QUIET = "#6b7280"
+GRID = "#e5e7eb"
+BAR = 0.82  # of the height of a row
 
 _MARGINS = (0.62, 0.35, 0.62, 0.66)  # inches: left, right, top, bottom
 _FONT_SIZES = (9.0, 8.0, 7.0, 6.0, 5.0)
@@ -40,6 +44,18 @@ _STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans", "sans-serif"],
 }
 _METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+# from OKLab to the answers of the eye, and from there to a screen
+_LMS = np.array([
+    [1, 0.3963377774, 0.2158037573],
+    [1, -0.1055613458, -0.0638541728],
+    [1, -0.0894841775, -1.2914855480],
+])  # fmt: skip
+_RGB = np.array([
+    [4.0767416621, -3.3077115913, 0.2309699292],
+    [-1.2684380046, 2.6097574011, -0.3413193965],
+    [-0.0041960863, -0.7034186147, 1.7076147010],
+])  # fmt: skip
 
 
 def gantt(
@@ -247,3 +263,34 @@ def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> 
             axes.xaxis.get_major_locator().set_params(integer=True)
         _finished(left, path)
     return Path(path)
+
+
+def view(instance: Instance, by: str) -> tuple[IntArray, IntArray, int, int]:
+    """Rows and colours of all operations and their numbers: `by` machine (colours are jobs), or by job."""
+    if by == "machine":
+        return instance.machine, instance.job, instance.n_machines, instance.n_jobs
+    return instance.job, instance.machine, instance.n_jobs, instance.n_machines
+
+
+def pale(colours: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Halfway to white."""
+    return (1 + colours) / 2
+
+
+def css(colours: NDArray[np.float64]) -> list[str]:
+    """RGB rows in [0, 1] as a browser wants them."""
+    return [f"#{bytes(row).hex()}" for row in (colours * 255).round().astype(np.uint8)]
+
+
+def palette(n: int, lightness: float = 0.74) -> NDArray[np.float64]:
+    """`n` colours of equal strength, neighbours far apart; RGB rows in [0, 1].
+
+    Björn Ottosson's OKLab in polar form, clipped to what a screen can show.
+    """
+    index = np.arange(n)
+    turn = index / n if n <= 12 else index * 0.61803398875 % 1  # the golden ratio never comes near itself
+    hue = 2 * np.pi * (0.08 + turn)
+    light = np.full(n, lightness) if n <= 12 else lightness + np.array([0.0, -0.08, 0.07])[index % 3]
+    lms = np.stack([light, 0.125 * np.cos(hue), 0.125 * np.sin(hue)], -1) @ _LMS.T
+    linear = np.clip(lms**3 @ _RGB.T, 0, 1)
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)

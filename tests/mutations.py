@@ -152,7 +152,7 @@ def _configuration_readers(through: Any) -> Iterator[Reader]:
 
 def _bench_reader(folder: Path) -> Reader:
     from integrations.bench import report
-    from integrations.bench.store import Store
+    from integrations.bench.cells import Store
 
     def tables(data: bytes) -> None:
         (folder / "cells.jsonl").write_bytes(data)

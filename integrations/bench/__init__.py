@@ -1,1 +1,1 @@
-"""Benchmark runs: instances (`sets`), what to run on each (`cells`), kept results (`store`), tables (`report`)."""
+"""Benchmark runs: instances (`sets`), what to run on each and its result (`cells`), tables and curves (`report`)."""

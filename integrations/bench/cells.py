@@ -1,31 +1,40 @@
 """A cell: one run of one method on one instance with one seed; small, picklable, and recognised when run again.
 
-Cells run here, in several processes or on a cluster, and each result is kept as soon as it is there.
+Cells run here, in several processes or on a cluster, and each result is kept as soon as it is there: a JSON line on
+disk, so that a killed run loses one cell at most.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from heuristics.configuration import Configuration, run
 from heuristics.workers.processes import ProcessPool
 from heuristics.workers.stream import stream
-from integrations.bench.store import Store
 from integrations.cli.search_options import LEARNED, takes
 from l2s_plugin import __version__
 from l2s_plugin.errors import L2SError
-from l2s_plugin.files import read_bytes
+from l2s_plugin.files import append_text, read_bytes
 from l2s_plugin.formats.l2s_json import L2SJson
 from l2s_plugin.loader import load
 from l2s_plugin.policy.library import describe, find_policy, installed_policies
+from l2s_plugin.records import check, parse_json
 
 Report = Callable[[int, int, float, dict[str, Any]], None]  # done, all, seconds left, newest row
+
+_ROW = {  # what the tables and curves are made of; a row holds more
+    "key": str, "group": str, "label": str, "instance": str, "method": str, "seed": int, "makespan": int,
+    "lower_bound": int, "upper_bound": int | None, "steps": int, "seconds": float, "time_limit": float | None,
+    "history": list[tuple[float, int, int]],
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,44 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     row = {"key": cell.key, "group": cell.group, "label": str(way), "seed": way.seed}
     row |= {"step_limit": stop.steps, "time_limit": stop.seconds, "init": way.initial}
     return row | {name: value for name, value in result.to_dict().items() if name not in row}
+
+
+class Store:
+    """The results of a benchmark in a folder; without a folder they are kept in memory only."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.rows: dict[str, dict[str, Any]] = {}
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._read(folder / "cells.jsonl")
+            except OSError as error:
+                raise L2SError(f"cannot use {folder}: {error.strerror}") from error
+
+    def _read(self, path: Path) -> None:
+        if not path.exists():
+            return
+        lines = path.read_bytes().split(b"\n")
+        whole = lines[:-1]  # what follows the last line end is a line that was being written when the run was killed
+        for number, line in enumerate(whole, 1):
+            try:
+                row = check(parse_json(line, "line"), _ROW, "cell")
+                if min(row["makespan"], row["steps"], row["seconds"]) < 0:
+                    raise L2SError("numbers below 0")
+            except L2SError as error:
+                message = f"{path}:{number}: not a finished cell ({error}); remove the line to run it again"
+                raise L2SError(message) from error
+            self.rows[row["key"]] = row
+        if lines[-1]:
+            with path.open("rb+") as file:
+                file.truncate(sum(len(line) + 1 for line in whole))
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Keep a finished cell."""
+        self.rows[row["key"]] = row
+        if self.folder is not None:
+            append_text(self.folder / "cells.jsonl", json.dumps(row) + "\n")
 
 
 def run_cells(

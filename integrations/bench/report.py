@@ -171,16 +171,13 @@ def markdown(rows: Sequence[Row], groups: Iterable[str]) -> str:
 
 def aligned(rows: Sequence[Row], groups: Iterable[str]) -> str:
     """The tables for terminals: words to the left, numbers to the right."""
-    return "\n\n".join(_as_columns(_texts(table)) for table in tables(rows, groups))
-
-
-def _as_columns(lines: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = "<<" + ">" * (len(widths) - 3) + "<"
-    return "\n".join(
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(cells, sides, widths, strict=True)).rstrip()
-        for cells in lines
-    )
+    blocks = []
+    for lines in map(_texts, tables(rows, groups)):
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        sides = "<<" + ">" * (len(widths) - 3) + "<"
+        template = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+        blocks.append("\n".join(template.format(*cells).rstrip() for cells in lines))
+    return "\n\n".join(blocks)
 
 
 def _texts(table: Table) -> list[list[str]]:

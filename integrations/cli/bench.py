@@ -83,9 +83,8 @@ def bench(
     l2s bench ta:15x15 la --method local-search --selector greedy --selector boltzmann --steps 500,5000
     """
     from integrations.bench import report
-    from integrations.bench.cells import cells_of, run_cells
+    from integrations.bench.cells import Store, cells_of, run_cells
     from integrations.bench.sets import groups
-    from integrations.bench.store import Store
     from integrations.plots import style
     from integrations.report import check_report, save_bench_report
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.result import Result
-from integrations.colours import BAR, GRID, INK, QUIET, css, pale, palette, view
+from integrations.plots import BAR, GRID, INK, QUIET, css, pale, palette, view
 from l2s_plugin.data import best_known
 from l2s_plugin.schedule import Schedule
 

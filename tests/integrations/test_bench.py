@@ -12,9 +12,8 @@ from click.testing import CliRunner
 import l2s_plugin as l2s
 from heuristics import tabu_search
 from integrations.bench import report
-from integrations.bench.cells import run_cell
+from integrations.bench.cells import Store, run_cell
 from integrations.bench.sets import groups
-from integrations.bench.store import Store
 from integrations.cli import l2s as command_line
 from integrations.plots import anytime
 from l2s_plugin.data import benchmark_info

@@ -19,8 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from heuristics.result import Result
-from integrations.colours import palette
-from integrations.plots import anytime, gantt
+from integrations.plots import anytime, gantt, palette
 from l2s_plugin.errors import L2SError, MissingExtraError
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
