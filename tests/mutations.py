@@ -134,7 +134,7 @@ def _training_readers(folder: Path, through: Any) -> Iterator[Reader]:
 
 def _configuration_readers(through: Any) -> Iterator[Reader]:
     from heuristics.training.config import TrainingConfig
-    from integrations.cli.config import read_config
+    from integrations.cli.parameters import read_config
     from integrations.cli.solve import solve
     from integrations.cli.train import _from_file
 

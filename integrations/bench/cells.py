@@ -19,7 +19,7 @@ from typing import Any
 from heuristics.configuration import Configuration, run
 from heuristics.workers.processes import ProcessPool
 from heuristics.workers.stream import stream
-from integrations.cli.search_options import LEARNED, takes
+from integrations.cli.parameters import LEARNED, takes
 from l2s_plugin import __version__
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import append_text, read_bytes

@@ -16,10 +16,9 @@ import click
 from heuristics.configuration import Configuration
 from integrations.cli import EXIT_INTERRUPTED, example
 from integrations.cli.completion import path_option, sets_and_instances
-from integrations.cli.progress import Line, duration
-from integrations.cli.request import DEFAULT_SECONDS
-from integrations.cli.search_options import check_parts, method_option, search_option, takes
-from integrations.cli.terminal import echo
+from integrations.cli.parameters import check_parts, method_option, search_option, takes
+from integrations.cli.solve import DEFAULT_SECONDS
+from integrations.cli.terminal import Line, duration, echo
 from l2s_plugin import stop as stops
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import write_text

@@ -16,7 +16,8 @@ from l2s_plugin.files import write_text
 
 if TYPE_CHECKING:
     from heuristics.result import Result
-    from integrations.cli.request import Again
+
+Again = tuple[str, str] | None  # what a command promises, and the command
 
 
 class Delivery:
@@ -31,8 +32,8 @@ class Delivery:
         self._plans = plans
         self._as_json = as_json
         self._drawing = {"by": gantt_by} if gantt_by else {}  # a plugin's renderer may know no such option
-        self._silent = STANDARD_OUTPUT in plans[0]
-        self._pages: dict[str, list[tuple[Result, Again | None]]] = {}
+        self._silent = STANDARD_OUTPUT in plans[0].values()
+        self._pages: dict[str, list[tuple[Result, Again]]] = {}
         self._unheard: OSError | None = None
 
     def __enter__(self) -> Delivery:
@@ -48,7 +49,7 @@ class Delivery:
         if failures and kind is None:
             raise failures[0]
 
-    def add(self, result: Result, again: Again | None = None) -> None:
+    def add(self, result: Result, again: Again = None) -> None:
         """Write the files of the next instance and print its summary, with the command to run it again."""
         files = self._plans[len(self.results)]
         self.results.append(result)
@@ -58,25 +59,27 @@ class Delivery:
             self._print(partial(echo, result.to_json()))
         else:
             summary = "\n" * (len(self.results) > 1) + result.summary()
-            self._say([summary, *([str(again)] if again else []), *lines])
+            self._say([summary, *([": ".join(again)] if again else []), *lines])
         if failures:
             raise failures[0]
-        if self._unheard and not set(files) - {None, STANDARD_OUTPUT}:
+        if self._unheard and not set(files.values()) - {STANDARD_OUTPUT}:
             raise self._unheard  # nobody would notice the rest
 
-    def _tasks(self, result: Result, again: Again | None, files: Files) -> dict[str, Callable[[str], Any]]:
+    def _tasks(self, result: Result, again: Again, files: Files) -> dict[str, Callable[[str], Any]]:
         """What to write where; standard output, whose reader may have left, comes last."""
-        tasks: dict[str | None, Callable[[str], Any]] = {
-            files.output: result.schedule.save,
-            files.history: result.save_history,
-            files.gantt: partial(result.schedule.gantt, **self._drawing),
-            files.stats_dir: lambda path: write_text(path, json.dumps(result.to_dict(), indent=1) + "\n"),
+        tasks: dict[str, Callable[[str], Any]] = {
+            "--output": result.schedule.save,
+            "--history": result.save_history,
+            "--gantt": partial(result.schedule.gantt, **self._drawing),
+            "--stats-dir": lambda path: write_text(path, json.dumps(result.to_dict(), indent=1) + "\n"),
         }
-        if files.report:
-            self._pages.setdefault(files.report, []).append((result, again))
-            if all(later.report != files.report for later in self._plans[len(self.results) :]):
-                tasks[files.report] = self._save_report
-        return {path: tasks[path] for path in sorted(filter(None, tasks), key=STANDARD_OUTPUT.__eq__)}
+        page = files.get("--report")
+        if page:
+            self._pages.setdefault(page, []).append((result, again))
+            if all(later["--report"] != page for later in self._plans[len(self.results) :]):
+                tasks["--report"] = self._save_report
+        chosen = {files[option]: task for option, task in tasks.items() if option in files}
+        return {path: chosen[path] for path in sorted(chosen, key=STANDARD_OUTPUT.__eq__)}
 
     def _write(self, tasks: dict[str, Callable[[str], Any]], failures: list[Exception]) -> list[str]:
         """Do every task, keep what goes wrong, and say what was written."""
@@ -96,7 +99,7 @@ class Delivery:
         from integrations.report import save_report
 
         page = self._pages.pop(path)
-        commands = "\n".join(again.command for _, again in page if again)
+        commands = "\n".join(again[1] for _, again in page if again)
         save_report([result for result, _ in page], path, command=commands or None)
 
     def _say(self, lines: list[str]) -> None:

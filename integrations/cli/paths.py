@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from integrations.bench.sets import file_of, groups
 from l2s_plugin.data import benchmark_names
@@ -16,12 +16,17 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.files import check_writable
 
 if TYPE_CHECKING:
-    from integrations.cli.request import Request
     from l2s_plugin.instance import Instance
     from l2s_plugin.schedule import Schedule
 
 PLACEHOLDER = "{name}"
 STANDARD_OUTPUT = "-"
+
+Files = dict[str, str]  # where the results of one instance go, by option
+
+_ENDINGS = {"--output": ".json", "--history": ".csv", "--gantt": ".png", "--stats-dir": ".json", "--report": ".html"}
+_WRITTEN_AS = {"--output": ".json", "--history": ".csv"}
+_KINDS = {".csv", ".html", ".json", ".ods", ".pdf", ".png", ".svg", ".tsv", ".xls", ".xlsx"}
 
 
 @dataclass(frozen=True)
@@ -62,40 +67,26 @@ def load_problems(words: Iterable[str], warm_start: str | None = None) -> list[P
     ]
 
 
-class Files(NamedTuple):
-    """Where the results of one instance go; None where nothing was asked for."""
-
-    output: str | None = None
-    history: str | None = None
-    gantt: str | None = None
-    stats_dir: str | None = None
-    report: str | None = None
-
-    def given(self) -> dict[str, str]:
-        """What was asked for, by option."""
-        return {f"--{field.replace('_', '-')}": path for field, path in self._asdict().items() if path}
-
-
-_ENDINGS = Files(".json", ".csv", ".png", ".json", ".html")
-_WRITTEN_AS = {"--output": ".json", "--history": ".csv"}
-_KINDS = {".csv", ".html", ".json", ".ods", ".pdf", ".png", ".svg", ".tsv", ".xls", ".xlsx"}
-
-
-def plan(request: Request, problems: Sequence[Problem], inputs: Iterable[str | None] = ()) -> list[Files]:
+def plan(options: dict[str, Any], problems: Sequence[Problem], inputs: Iterable[str | None] = ()) -> list[Files]:
     """The files of every instance, after making sure that all can be written; makes the folders they need.
 
-    `inputs` are files that are read and must not be overwritten, beside the instances and warm starts.
+    `options` are those of the command; `inputs` are files that are read and must not be overwritten, beside the
+    instances and warm starts.
     """
-    stats = request.files.stats_dir and os.path.join(request.files.stats_dir, "")  # a folder, though it may not exist
-    options = request.files._replace(stats_dir=stats)
-    _check_options(options, request.as_json, len(problems))
-    plans = [_files(options, problem.instance.name) for problem in problems]
+    values = {option: options[option[2:].replace("-", "_")] for option in _ENDINGS}
+    asked = {option: value for option, value in values.items() if value}
+    if "--stats-dir" in asked:
+        asked["--stats-dir"] = os.path.join(asked["--stats-dir"], "")  # a folder, though it may not exist
+    _check_options(asked, options["as_json"], len(problems))
+    plans = [
+        {option: file_for(value, problem.instance.name, _ENDINGS[option]) for option, value in asked.items()}
+        for problem in problems
+    ]
     read = [*inputs, *(file for problem in problems for file in (problem.file, problem.warm_start_file))]
-    _check_collisions(options, plans, problems, {Path(file).resolve() for file in read if file})
-    pairs = [pair for files in plans for pair in zip(options, files, strict=True)]
-    folders = {Path(path).parent for value, path in pairs if value and path and _is_folder(value)}
+    _check_collisions(asked, plans, problems, {Path(file).resolve() for file in read if file})
+    folders = {Path(files[option]).parent for files in plans for option in files if _is_folder(asked[option])}
     for files in plans:
-        for option, path in files.given().items():
+        for option, path in files.items():
             _check_file(option, path, folders)
     for folder in folders:
         try:
@@ -121,31 +112,25 @@ def _is_folder(value: str) -> bool:
     return value.endswith(("/", os.sep)) or os.path.isdir(value)
 
 
-def _files(options: Files, name: str) -> Files:
-    """The options with the files of one instance in place of folders and patterns."""
-    pairs = zip(options, _ENDINGS, strict=True)
-    return Files(*(value and file_for(value, name, str(ending)) for value, ending in pairs))
-
-
-def _check_options(options: Files, as_json: bool, count: int) -> None:
+def _check_options(asked: Files, as_json: bool, count: int) -> None:
     """Patterns that mean something, and one thing at most on standard output."""
-    printed = [f"{option} -" for option, value in options.given().items() if value == STANDARD_OUTPUT]
+    printed = [f"{option} -" for option, value in asked.items() if value == STANDARD_OUTPUT]
     printed += ["--json"] * as_json
-    for option, value in options.given().items():
+    for option, value in asked.items():
         for placeholder in re.findall(r"\{\w*\}", value):
             if placeholder != PLACEHOLDER:
                 raise L2SError(f"{option} {value}: {placeholder} stands for nothing, only {PLACEHOLDER} does")
     if len(printed) > 1:
         raise L2SError(f"{' and '.join(printed)} both want standard output; choose one")
-    if options.history == STANDARD_OUTPUT and count > 1:
+    if asked.get("--history") == STANDARD_OUTPUT and count > 1:
         raise L2SError(f"--history - is for one instance, not for {count}; name a folder")
 
 
-def _check_collisions(options: Files, plans: list[Files], problems: Sequence[Problem], read: set[Path]) -> None:
+def _check_collisions(asked: Files, plans: list[Files], problems: Sequence[Problem], read: set[Path]) -> None:
     """No file may be written twice, nor one that is read; only a report may be about several instances."""
     taken: dict[Path, tuple[str, str]] = {}
     both = zip(problems, plans, strict=True)
-    for word, (option, path) in ((problem.word, each) for problem, files in both for each in files.given().items()):
+    for word, (option, path) in ((problem.word, each) for problem, files in both for each in files.items()):
         if path == STANDARD_OUTPUT:
             continue
         file = Path(path).resolve()
@@ -154,7 +139,7 @@ def _check_collisions(options: Files, plans: list[Files], problems: Sequence[Pro
             raise L2SError(f"{option} would overwrite {path}, which is read")
         if other_option != option:
             raise L2SError(f"{other_option} and {option} name the same file, {path}")
-        about_all = option == "--report" and not is_per_instance(options.report or "")
+        about_all = option == "--report" and not is_per_instance(asked[option])
         if other_word != word and not about_all:
             raise L2SError(
                 f"{option} would write {other_word} and {word} to one file, {path}; "

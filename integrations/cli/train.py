@@ -13,9 +13,8 @@ import click
 
 from integrations.cli import example
 from integrations.cli.completion import path_option
-from integrations.cli.progress import TrainingDisplay
-from integrations.cli.request import given_words
-from integrations.cli.terminal import echo
+from integrations.cli.parameters import given_words
+from integrations.cli.terminal import TrainingDisplay, echo
 from l2s_plugin.errors import L2SError, missing_extra
 from l2s_plugin.files import read_text
 from l2s_plugin.records import parse_toml

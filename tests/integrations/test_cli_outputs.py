@@ -15,9 +15,7 @@ import pytest
 
 from integrations.cli import l2s
 from integrations.cli.delivery import Delivery, Patience
-from integrations.cli.paths import Files
-from integrations.cli.progress import ProgressDisplay
-from integrations.cli.terminal import shown
+from integrations.cli.terminal import ProgressDisplay, shown
 from l2s_plugin.errors import L2SError
 from l2s_plugin.loader import load, save
 from l2s_plugin.verification import verify_dict
@@ -295,7 +293,7 @@ def test_a_report_about_several_is_written_though_nobody_reads_the_summary(tmp_p
     page = str(tmp_path / "page.html")
 
     def deliver() -> None:
-        with Delivery([Files(report=page)] * 2, False) as delivery:
+        with Delivery([{"--report": page}] * 2, False) as delivery:
             for seed in (0, 1):
                 delivery.add(tabu_search(load("ft06"), stop=stop.steps(5), seed=seed))
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from heuristics.result import Improvement
-from integrations.cli.progress import ProgressDisplay
+from integrations.cli.terminal import ProgressDisplay
 from l2s_plugin.loader import load
 from l2s_plugin.stop import Progress
 
@@ -27,7 +27,7 @@ class Closed(io.StringIO):
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The time of the display, under the control of the test."""
     clock = SimpleNamespace(now=100.0)
-    monkeypatch.setattr("integrations.cli.progress.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr("integrations.cli.terminal.time", SimpleNamespace(perf_counter=lambda: clock.now))
     monkeypatch.setenv("TERM", "xterm")
     return clock
 

@@ -19,7 +19,7 @@ from heuristics import Configuration, dispatch, tabu_search
 from heuristics.configuration import COMMAND_LINE
 from heuristics.hosts.trajectories import local_defaults, tabu_defaults
 from integrations.cli import l2s
-from integrations.cli.search_options import takes
+from integrations.cli.parameters import takes
 from integrations.cli.solve import solve as command
 from l2s_plugin.bounds import lower_bound
 from l2s_plugin.instance import Instance

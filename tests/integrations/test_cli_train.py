@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from integrations.cli.progress import TrainingDisplay
+from integrations.cli.terminal import TrainingDisplay
 from l2s_plugin.policy.checkpoint import load_policy
 from tests.integrations.command_line import assert_bad_input, run
 
@@ -198,7 +198,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The time of the display, under the control of the test."""
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("integrations.cli.progress.time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr("integrations.cli.terminal.time", SimpleNamespace(perf_counter=lambda: clock.now))
     monkeypatch.setenv("TERM", "xterm")
     return clock
 

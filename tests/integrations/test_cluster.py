@@ -14,7 +14,7 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import Configuration, cooperate, portfolio, tabu_search
-from integrations.cli.progress import ProgressDisplay
+from integrations.cli.terminal import ProgressDisplay
 from integrations.cluster import executor_for
 from l2s_plugin.errors import L2SError, MissingExtraError
 from tests import tasks
