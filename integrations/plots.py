@@ -67,21 +67,9 @@ def gantt(
 ) -> Axes:
     """Draw a schedule: a row per machine, a colour per job, critical operations in full colour and outlined.
 
-    Parameters
-    ----------
-    schedule
-        What to draw.
-    path
-        Where to write the chart; the ending (png, svg, pdf) says how. None writes nothing.
-    by
-        What the rows are: `"machine"` (colours are jobs) or `"job"` (colours are machines).
-    title
-        Replaces the instance's name in the heading.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        To be changed further; its `figure` can be saved, and notebooks show it.
+    The ending of `path` (png, svg, pdf) says how it is written; None writes nothing. By `"job"`, rows are jobs and
+    colours machines. The `title` replaces the instance's name in the heading. The axes can be changed further, their
+    `figure` saved, and notebooks show them.
     """
     if by not in ("machine", "job"):
         raise L2SError(f'by must be "machine" or "job", got {by!r}')

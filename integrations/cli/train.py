@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,12 +15,10 @@ from integrations.cli import example
 from integrations.cli.completion import path_option
 from integrations.cli.parameters import given_words
 from integrations.cli.terminal import TrainingDisplay, echo
-from l2s_plugin.errors import L2SError, missing_extra
+from integrations.libraries import library
+from l2s_plugin.errors import L2SError
 from l2s_plugin.files import read_text
 from l2s_plugin.records import parse_toml
-
-if TYPE_CHECKING:
-    from heuristics.training.config import TrainingConfig
 
 _FOR_READERS = {"output", "tensorboard", "as_json"}  # options that change nothing about the policy
 
@@ -79,25 +77,16 @@ def train(
     folder = resume or output
     assert folder is not None
     command = shlex.join(["l2s", "train", *given_words(ctx, ctx.params.keys() - _FOR_READERS)])
-    how = {"resume": resume is not None, "device": device, "threads": threads, "command": command}
-    _run(config, folder, how, tensorboard, as_json)
-
-
-def _from_file(path: str) -> dict[str, Any]:
-    return {key.replace("-", "_"): value for key, value in parse_toml(read_text(path), path).items()}
-
-
-def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard: bool, as_json: bool) -> None:
-    from heuristics.training.run_files import RunFolder
-    from heuristics.training.train import train as run
-
+    how: dict[str, Any] = {"resume": resume is not None, "device": device, "threads": threads, "command": command}
     listeners: list[Any] = []
     if not as_json:
         display = TrainingDisplay(sys.stderr, config.batches)
         listeners.append(display.show)
-        how = how | {"progress": display.advance}
+        how["progress"] = display.advance
     if tensorboard:
         listeners.append(_tensorboard_writer(folder))
+
+    from heuristics.training.train import train as run  # with torch, which bad input should not have to wait for
 
     def listen(figures: dict[str, Any]) -> None:
         for listener in listeners:
@@ -128,6 +117,10 @@ def _run(config: TrainingConfig, folder: Path, how: dict[str, Any], tensorboard:
     echo(f"policy: {report['policy']}" + (f", curve: {curve}" if curve else ""))
 
 
+def _from_file(path: str) -> dict[str, Any]:
+    return {key.replace("-", "_"): value for key, value in parse_toml(read_text(path), path).items()}
+
+
 def _draw_curve(rows: list[dict[str, Any]], folder: Path) -> Path | None:
     """The picture of the run, where matplotlib is installed."""
     from integrations.plots import save_training_curve
@@ -140,16 +133,12 @@ def _draw_curve(rows: list[dict[str, Any]], folder: Path) -> Path | None:
 
 
 def _tensorboard_writer(folder: Path) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
-        raise missing_extra(str(error.name or "tensorboard"), "tensorboard") from None
-    writer: Any = None
+    tensorboard, writer = library("torch.utils.tensorboard", "tensorboard"), None
 
     def write(figures: dict[str, Any]) -> None:
         nonlocal writer
         if writer is None:  # not before the run has begun; what a run that was ended left of this batch is replaced
-            writer = SummaryWriter(str(folder / "tensorboard"), purge_step=figures["batch"])
+            writer = tensorboard.SummaryWriter(str(folder / "tensorboard"), purge_step=figures["batch"])
         for key, value in figures.items():
             if isinstance(value, float):
                 writer.add_scalar(key, value, figures["batch"])
