@@ -8,10 +8,9 @@ from l2s_plugin.lazy import lazy
 
 if TYPE_CHECKING:
     from heuristics.configuration import Configuration, run
-    from heuristics.hosts.batch import local_search_batch, tabu_search_batch
     from heuristics.hosts.dispatching import dispatch
     from heuristics.hosts.ensemble import EnsembleResult, ensemble_search
-    from heuristics.hosts.trajectories import local_search, tabu_search
+    from heuristics.hosts.trajectories import local_search, local_search_batch, tabu_search, tabu_search_batch
     from heuristics.population.memetic import solve
     from heuristics.result import Improvement, Result
     from heuristics.workers.cooperation import cooperate
@@ -50,12 +49,12 @@ _HOME = {
     "dispatch": "hosts.dispatching",
     "ensemble_search": "hosts.ensemble",
     "local_search": "hosts.trajectories",
-    "local_search_batch": "hosts.batch",
+    "local_search_batch": "hosts.trajectories",
     "portfolio": "workers.portfolio",
     "run": "configuration",
     "solve": "population.memetic",
     "tabu_search": "hosts.trajectories",
-    "tabu_search_batch": "hosts.batch",
+    "tabu_search_batch": "hosts.trajectories",
 }
 
 __getattr__, __dir__ = lazy(__name__, _HOME)

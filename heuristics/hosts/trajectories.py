@@ -1,7 +1,13 @@
-"""One trajectory: local search takes the selected move again and again, tabu search does not go back at once."""
+"""Trajectories: local search takes the selected move again and again, tabu search does not go back at once.
+
+Many of them may go in lock-step: on a device that likes large batches, the selector scores all states in one forward
+pass. The compiled kernels keep times, moves and critical paths up to date, as in a single search: no evaluation of
+whole schedules is quicker than repairing a part. Selectors that have a compiled form take turns in it, some steps each.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Unpack
@@ -13,17 +19,28 @@ from heuristics.configuration import FIRST_RULE, Configuration, Options, run
 from heuristics.hosts.dispatching import dispatch
 from heuristics.loop import kernels
 from heuristics.loop.memory import Memory
-from heuristics.loop.search import Search, selector_for
-from heuristics.monitor import Listener, Monitor, Pace
+from heuristics.loop.search import PYTHON, Search, selector_for
+from heuristics.monitor import Listener, Monitor, Pace, SearchError
 from heuristics.result import Result
 from l2s_plugin.bounds import lower_bound
-from l2s_plugin.errors import ScheduleError
+from l2s_plugin.errors import L2SError, PluginError, ScheduleError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Condition, Stop
 
 LOCAL_SEARCH = "local-search"
+
+Initial = str | Schedule | Result
+
+
+class BatchOptions(Options, total=False):
+    """The keyword arguments of searches in lock-step."""
+
+    stop: Stop | Condition | None
+    seeds: Sequence[int] | None
+    initials: Sequence[Initial] | None
+    registry: Registry | None
 
 
 def local_search(
@@ -70,11 +87,34 @@ def tabu_search(
     return run(instance, Configuration("tabu", selector, neighbourhood, stop=stop, **options), listener, registry)
 
 
-def with_parts(way: Configuration, registry: Registry | None) -> Configuration:
-    """With what the trajectory's host chooses where the user did not, and the selector in place of its name."""
-    local = way.method == LOCAL_SEARCH
-    way = local_defaults(way) if local else tabu_defaults(way)
-    return replace(way, selector=selector_for(LOCAL_SEARCH if local else "tabu", way.selector, registry))
+def local_search_batch(
+    instances: Sequence[Instance], selector: Any, neighbourhood: Any = None, **options: Unpack[BatchOptions]
+) -> list[Result]:
+    """Run a local search on each of the instances, all in step; results come in the order of the instances.
+
+    Every member takes the same trajectory as `local_search(instance, selector, ..., seed=seed)` takes alone. When the
+    selector works in Python and has `score_batch(states, moves)`, the batched form of `score_moves`, one call per step
+    serves all members: one forward pass on the selector's device.
+
+    Parameters
+    ----------
+    instances
+        What to schedule, of any sizes; repeat one to follow several trajectories with different seeds.
+    stop
+        Holds for each member; the clock is common to all.
+    seeds, initials
+        One for each member; `seed` and `initial` are for all of them.
+    selector, neighbourhood, options
+        See `local_search`.
+    """
+    return _follow_all(LOCAL_SEARCH, instances, selector, neighbourhood, **options)
+
+
+def tabu_search_batch(
+    instances: Sequence[Instance], selector: Any, neighbourhood: Any = None, **options: Unpack[BatchOptions]
+) -> list[Result]:
+    """Run a `tabu_search` on each of the instances, all in step; see `local_search_batch`."""
+    return _follow_all("tabu", instances, selector, neighbourhood, **options)
 
 
 def local_defaults(way: Configuration) -> Configuration:
@@ -85,14 +125,6 @@ def local_defaults(way: Configuration) -> Configuration:
 def tabu_defaults(way: Configuration) -> Configuration:
     """With what tabu searches choose where the user did not."""
     return way.filled(selector="estimate", neighbourhood="n7", initial=FIRST_RULE)
-
-
-def memory_for(way: Configuration, instance: Instance) -> Memory:
-    """The memory of a local search or a tabu search over one instance."""
-    if way.method != LOCAL_SEARCH:
-        return tabu_memory(instance, way.tenure)
-    forbid_undo = getattr(way.selector, "forbid_undo", False) if way.forbid_undo is None else way.forbid_undo
-    return Memory(tenure=(1, 1) if forbid_undo else (0, 0), recent=way.recent, annealing=way.annealing)
 
 
 def default_tenure(instance: Instance) -> tuple[int, int]:
@@ -110,9 +142,7 @@ def tabu_memory(instance: Instance, tenure: tuple[int, int] | None = None) -> Me
     return Memory("tabu", tenure=(int(low), int(high)), aspiration=True, wait=False)
 
 
-def first_schedule(
-    instance: Instance, initial: str | Schedule | Result, seed: int, registry: Registry | None = None
-) -> Schedule:
+def first_schedule(instance: Instance, initial: Initial, seed: int, registry: Registry | None = None) -> Schedule:
     """The schedule to start from: of a dispatching rule, or a given one, which is checked."""
     if isinstance(initial, Result):
         initial = initial.schedule
@@ -140,23 +170,156 @@ def compile_kernels() -> None:
 def follow(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """What `local-search` and `tabu` name: one trajectory from a first schedule until the stop."""
     compile_kernels()
-    stop, way = monitor.stop, with_parts(way, monitor.registry)
-    memory = memory_for(way, instance)
-    search = Search(instance, way.neighbourhood, way.selector, memory, way.seed, way.gear, monitor.registry)
+    member = _Member(instance, _with_parts(way, monitor.registry), monitor)
     with monitor:
-        search.start(first_order(instance, way.initial, way.seed, monitor.registry))
-        monitor.watch(search)
-        pace = Pace()
-        with monitor.contained():
-            while True:
-                monitor.note(search)
-                if monitor.should_stop(search.step):
-                    break
-                until = search.step + pace.next()
-                if stop.steps is not None:
-                    until = min(until, stop.steps)
-                reason = search.run(until, monitor.target, stop.no_improvement)
-                if reason in (kernels.ABSORBED, kernels.REFUSED):
-                    monitor.stopped_by = "no moves"
+        member.start()
+        return _drive([member])[0]
+
+
+def _follow_all(
+    method: str,
+    instances: Sequence[Instance],
+    *parts: Any,
+    seeds: Sequence[int] | None = None,
+    initials: Sequence[Initial] | None = None,
+    registry: Registry | None = None,
+    **options: Any,
+) -> list[Result]:
+    way = _with_parts(Configuration(method, *parts, **options).checked(registry), registry)
+    starts = _each("initials", initials, way.initial, instances)
+    numbers = [whole_number("seed", seed) for seed in _each("seeds", seeds, way.seed, instances)]
+    members = []
+    for instance, seed, first in zip(instances, numbers, starts, strict=True):
+        own = replace(way, seed=seed, initial=first)
+        members.append(_Member(instance, own, Monitor(instance, own, registry=registry)))
+        members[-1].start()
+    if not members:
+        return []
+    for member in members:
+        member.monitor.start()  # all clocks when everything is ready
+    with members[0].monitor:
+        return _drive(members)
+
+
+def _each(what: str, given: Sequence[Any] | None, common: Any, instances: Sequence[Instance]) -> Sequence[Any]:
+    """One value per instance."""
+    if given is None:
+        return [common] * len(instances)
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(instances):
+        count = len(given) if isinstance(given, Sequence) and not isinstance(given, str) else repr(given)
+        raise L2SError(f"{what}: {count} given for {len(instances)} instances")
+    return given
+
+
+def _with_parts(way: Configuration, registry: Registry | None) -> Configuration:
+    """With what the trajectory's host chooses where the user did not, and the selector in place of its name."""
+    local = way.method == LOCAL_SEARCH
+    way = local_defaults(way) if local else tabu_defaults(way)
+    return replace(way, selector=selector_for(LOCAL_SEARCH if local else "tabu", way.selector, registry))
+
+
+class _Member:
+    """One trajectory and who watches it."""
+
+    def __init__(self, instance: Instance, way: Configuration, monitor: Monitor) -> None:
+        self.way, self.monitor = way, monitor
+        self.result: Result | None = None
+        if way.method == LOCAL_SEARCH:
+            undo = way.forbid_undo if way.forbid_undo is not None else getattr(way.selector, "forbid_undo", False)
+            memory = Memory(tenure=(1, 1) if undo else (0, 0), recent=way.recent, annealing=way.annealing)
+        else:
+            memory = tabu_memory(instance, way.tenure)
+        self.search = Search(instance, way.neighbourhood, way.selector, memory, way.seed, way.gear, monitor.registry)
+
+    def start(self) -> None:
+        way = self.way
+        self.search.start(first_order(self.search.instance, way.initial, way.seed, self.monitor.registry))
+
+    @property
+    def limits(self) -> tuple[int, int, int | None]:
+        """Of steps, makespan and patience, as a search takes them."""
+        stop = self.monitor.stop
+        return kernels.FOREVER if stop.steps is None else stop.steps, self.monitor.target, stop.no_improvement
+
+    def note(self, reason: int | None) -> None:
+        """Take note of the reason why a half step could not be done."""
+        if reason is not None:
+            self.search.check_contract(reason)
+            if reason in (kernels.ABSORBED, kernels.REFUSED):
+                self.monitor.stopped_by = "no moves"
+
+    def look(self) -> None:
+        """Report new incumbents, and end the search when it is over; raises `SearchError` if a part has failed."""
+        search, monitor = self.search, self.monitor
         monitor.note(search)
-        return monitor.finish(search.best_order, search.step, search=search, initial=way.initial)
+        with monitor.contained():
+            monitor.should_stop(search.step)
+        if monitor.stopped_by:
+            try:
+                self.result = monitor.finish(search.best_order, search.step, search=search, initial=self.way.initial)
+            except SearchError as error:
+                self.result = error.result
+                raise
+
+
+def _drive(members: list[_Member]) -> list[Result]:
+    """Let all take steps until their stops; the monitor of the first one hears Ctrl-C for all."""
+    lead, first = members[0].monitor, members[0].search
+    for member in members:
+        lead.watch(member.search)
+    batched = len(members) > 1 and first.gear == PYTHON and hasattr(first.selector, "score_batch")
+    pace, live = Pace(), members
+    failure: SearchError | None = None
+    while live:
+        over = "error" if failure else "interrupt" if lead.stopped_by == "interrupt" else ""
+        for member in live:
+            member.monitor.stopped_by = member.monitor.stopped_by or over
+            try:
+                member.look()
+            except SearchError as error:
+                failure = failure or error
+        live = [member for member in live if member.result is None]
+        if live and not failure:
+            with lead.contained():
+                if batched:
+                    _step_together(live)
+                else:
+                    _take_turns(live, pace.next())
+    results = [member.result for member in members if member.result is not None]
+    if failure:
+        failure.results = results
+        raise failure
+    return results
+
+
+def _take_turns(live: list[_Member], chunk: int) -> None:
+    """Some steps of every member, for selectors that see one state at a time."""
+    for member in live:
+        steps, target, patience = member.limits
+        with member.monitor.contained():
+            member.note(member.search.run(min(member.search.step + chunk, steps), target, patience))
+
+
+def _step_together(live: list[_Member]) -> None:
+    """One step of every member, with one call of the selector."""
+    selector = live[0].search.selector
+    asking, moves = [], []
+    for member in live:
+        search = member.search
+        with member.monitor.contained():
+            reason = search.list_candidates(*member.limits)
+            if reason is None and search.has_admissible:
+                asking.append(member)
+                moves.append(search.candidates())
+            else:
+                member.note(search.advance(-1) if reason is None else reason)
+    if not asking:
+        return
+    with asking[0].monitor.contained():
+        with asking[0].search.blaming("selector", selector):
+            scores = list(selector.score_batch([member.search.view for member in asking], moves))
+        if len(scores) != len(asking):
+            raise PluginError(f"selector gave scores of {len(scores)} states, not of {len(asking)}")
+        for member, row in zip(asking, scores, strict=True):
+            with member.monitor.contained():
+                member.note(member.search.advance(member.search.pick(row)))

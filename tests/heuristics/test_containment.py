@@ -10,9 +10,8 @@ from concurrent.futures import Executor, Future
 import pytest
 
 import l2s_plugin as l2s
-from heuristics import cooperate, dispatch, local_search, portfolio, solve, tabu_search
+from heuristics import cooperate, dispatch, local_search, local_search_batch, portfolio, solve, tabu_search
 from heuristics.configuration import Configuration
-from heuristics.hosts.batch import local_search_batch
 from heuristics.monitor import SearchError
 from l2s_plugin.containment import CtrlC
 from l2s_plugin.errors import L2SError, PluginError

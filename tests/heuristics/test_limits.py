@@ -121,7 +121,7 @@ class FailsAt:
 
 def test_a_batch_in_which_one_search_fails_brings_all_results():
     with pytest.raises(SearchError, match="failed at step 30") as caught:
-        tabu_search_batch([l2s.load("ft06"), LA21], FailsAt(), stop=l2s.stop.steps(200), known_bounds=False)
+        tabu_search_batch([l2s.load("ft06"), LA21], FailsAt(), stop=l2s.stop.steps(1000), known_bounds=False)
     results = caught.value.results
     assert [result.instance.name for result in results] == ["ft06", "la21"]
     assert [result.stopped_by for result in results] == ["error", "error"]
