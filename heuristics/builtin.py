@@ -30,17 +30,15 @@ def l2s_methods() -> list[MethodSpec]:
 
 @hookimpl
 def l2s_dispatching_rules() -> list[DispatchingRuleSpec]:
-    return [
-        DispatchingRuleSpec(
-            "fdd/mwkr",
-            _RULES + "FlowDueDatePerWorkRemaining",
-            "smallest ratio of flow due date to work remaining, inserted into the earliest gap",
-        ),
-        DispatchingRuleSpec("spt", _RULES + "ShortestProcessingTime", "shortest processing time first"),
-        DispatchingRuleSpec("lpt", _RULES + "LongestProcessingTime", "longest processing time first"),
-        DispatchingRuleSpec("mwkr", _RULES + "MostWorkRemaining", "most work remaining in the job first"),
-        DispatchingRuleSpec("lwkr", _RULES + "LeastWorkRemaining", "least work remaining in the job first"),
-        DispatchingRuleSpec("mopnr", _RULES + "MostOperationsRemaining", "most operations remaining in the job first"),
-        DispatchingRuleSpec("fifo", _RULES + "FirstInFirstOut", "first come, first served"),
-        DispatchingRuleSpec("random", _RULES + "Random", "any waiting operation"),
-    ]
+    plain = {
+        "spt": "shortest processing time first",
+        "lpt": "longest processing time first",
+        "mwkr": "most work remaining in the job first",
+        "lwkr": "least work remaining in the job first",
+        "mopnr": "most operations remaining in the job first",
+        "fifo": "first come, first served",
+        "random": "any waiting operation",
+    }
+    summary = "smallest ratio of flow due date to work remaining, inserted into the earliest gap"
+    first = DispatchingRuleSpec("fdd/mwkr", _RULES + "FlowDueDatePerWorkRemaining", summary)
+    return [first, *(DispatchingRuleSpec(name, _RULES + name, summary) for name, summary in plain.items())]

@@ -179,7 +179,7 @@ class Registry:
     def load(self, kind: type[Spec], name: str) -> Any:
         """Import what is behind a name."""
         spec = self.spec(kind, name)
-        with contained(f"{self._whose(spec)}: cannot load {spec.target}:"):
+        with contained(f"{self.whose(spec)}: cannot load {spec.target}:"):
             return spec.load()
 
     def create(self, kind: type[Spec], value: Any) -> Any:
@@ -187,14 +187,15 @@ class Registry:
         if isinstance(value, str):
             name, colon, argument = value.partition(":")
             factory = self.load(kind, name)
-            with contained(f"{self._whose(self.spec(kind, name))}: {value!r} cannot be created:"):
+            with contained(f"{self.whose(self.spec(kind, name))}: {value!r} cannot be created:"):
                 return factory(argument) if colon else factory()
         if isinstance(value, type):
             with contained(f"{kind.kind} {value.__name__!r} cannot be created:"):
                 return value()
         return value
 
-    def _whose(self, spec: Spec) -> str:
+    def whose(self, spec: Spec) -> str:
+        """A part and its plugin, for error messages."""
         owner = next(plugin for plugin in self.plugins if spec in plugin.offers)
         return f"plugin {owner.id}, {spec.kind} {spec.name!r}"
 

@@ -21,6 +21,7 @@ Equal priorities are settled at random under the seed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from heuristics.configuration import FIRST_RULE, Configuration
 from l2s_plugin.containment import contained
 from l2s_plugin.errors import PluginError, ScheduleError
 from l2s_plugin.instance import Instance, check_instance
+from l2s_plugin.kernels.dispatch import Shop, dispatch_by_insertion, dispatch_without_delay, draw_ties
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.specs import DispatchingRuleSpec
@@ -38,10 +40,6 @@ from l2s_plugin.verification import verify
 if TYPE_CHECKING:
     from heuristics.monitor import Monitor
     from heuristics.result import Result
-    from l2s_plugin.kernels.dispatch import Shop
-
-Priority = NDArray[np.float64]
-Order = NDArray[np.uint32]
 
 
 def dispatch(instance: Instance, rule: Any = FIRST_RULE, seed: int = 0, registry: Registry | None = None) -> Schedule:
@@ -60,7 +58,9 @@ def dispatch(instance: Instance, rule: Any = FIRST_RULE, seed: int = 0, registry
     check_instance(instance)
     registry = registry or default_registry()
     build = registry.create(DispatchingRuleSpec, rule)
-    who = _describe(rule, registry)
+    who = f"dispatching rule {rule!r}"
+    if isinstance(rule, str):
+        who = registry.whose(registry.spec(DispatchingRuleSpec, rule.partition(":")[0]))
     with contained(f"{who} raised"):
         schedule = build(instance, seed)
     if not isinstance(schedule, Schedule):
@@ -82,16 +82,6 @@ def dispatch_method(instance: Instance, way: Configuration, monitor: Monitor) ->
         return monitor.finish(schedule, seconds=monitor.history[0][0], initial=way.initial or FIRST_RULE)
 
 
-def _describe(rule: Any, registry: Registry) -> str:
-    if not isinstance(rule, str):
-        return f"dispatching rule {rule!r}"
-    name = rule.partition(":")[0]
-    for plugin in registry.plugins:
-        if any(isinstance(spec, DispatchingRuleSpec) and spec.name == name for spec in plugin.offers):
-            return f"plugin {plugin.id}, dispatching rule {rule!r}"
-    return f"dispatching rule {rule!r}"
-
-
 def work_done(instance: Instance) -> NDArray[np.int64]:
     """Work of the job up to and including each operation: its flow due date."""
     return instance.job_head.astype(np.int64) + instance.duration
@@ -110,6 +100,8 @@ def operations_remaining(instance: Instance) -> NDArray[np.int64]:
 class _PriorityRule:
     """A schedule from `priority`, the smallest first."""
 
+    _place: Callable[..., None]  # fills the machine orders
+
     def priority(self, instance: Instance) -> Any:
         """One number per operation; the smaller, the more urgent."""
         raise NotImplementedError
@@ -124,18 +116,13 @@ class _PriorityRule:
         self._place(instance, priority, _ties(instance, seed), order)
         return Schedule.from_order(instance, order)
 
-    def _place(self, instance: Instance, priority: Priority, ties: NDArray[np.uint64], order: Order) -> None:
-        raise NotImplementedError
-
 
 class NonDelayRule(_PriorityRule):
     """Build a schedule without delay from `priority`, the smallest first."""
 
     _first_come = False  # whether what has waited longest comes before all priorities
 
-    def _place(self, instance: Instance, priority: Priority, ties: NDArray[np.uint64], order: Order) -> None:
-        from l2s_plugin.kernels.dispatch import dispatch_without_delay
-
+    def _place(self, instance: Instance, priority: Any, ties: Any, order: Any) -> None:
         n, machines = instance.n_operations, instance.n_machines
         end, size, started = np.empty(n, np.int32), np.empty(machines, np.int32), np.empty(machines, np.int32)
         busy, touched = np.empty(machines, np.bool_), np.empty(2 * machines, np.uint32)
@@ -147,9 +134,7 @@ class NonDelayRule(_PriorityRule):
 class InsertionRule(_PriorityRule):
     """Build a schedule by insertion into gaps, in the order of `priority`, the smallest first."""
 
-    def _place(self, instance: Instance, priority: Priority, ties: NDArray[np.uint64], order: Order) -> None:
-        from l2s_plugin.kernels.dispatch import dispatch_by_insertion
-
+    def _place(self, instance: Instance, priority: Any, ties: Any, order: Any) -> None:
         start, ready = np.empty((2, instance.n_operations), np.int32)
         size, heap = np.empty(instance.n_machines, np.int32), np.empty(instance.n_jobs, np.uint32)
         dispatch_by_insertion(_shop(instance), priority, ties, order, start, ready, size, heap)
@@ -158,51 +143,26 @@ class InsertionRule(_PriorityRule):
 class FlowDueDatePerWorkRemaining(InsertionRule):
     """Smallest ratio of flow due date to work remaining (Sels et al. 2012; the paper's initial schedules)."""
 
-    def priority(self, instance: Instance) -> Priority:
+    def priority(self, instance: Instance) -> Any:
         due, remaining = work_done(instance), work_remaining(instance)
         # a job with nothing left but operations of duration 0 is never urgent
         return np.divide(due, remaining, out=np.full(len(due), np.inf), where=remaining > 0)
 
 
-class ShortestProcessingTime(NonDelayRule):
-    def priority(self, instance: Instance) -> Any:
-        return instance.duration
+def _without_delay(priority: Callable[[Instance], Any], first_come: bool = False) -> type[NonDelayRule]:
+    return type("BuiltIn", (NonDelayRule,), {"priority": staticmethod(priority), "_first_come": first_come})
 
 
-class LongestProcessingTime(NonDelayRule):
-    def priority(self, instance: Instance) -> Any:
-        return -instance.duration
-
-
-class MostWorkRemaining(NonDelayRule):
-    def priority(self, instance: Instance) -> Any:
-        return -work_remaining(instance)
-
-
-class LeastWorkRemaining(NonDelayRule):
-    def priority(self, instance: Instance) -> Any:
-        return work_remaining(instance)
-
-
-class MostOperationsRemaining(NonDelayRule):
-    def priority(self, instance: Instance) -> Any:
-        return -operations_remaining(instance)
-
-
-class Random(NonDelayRule):
-    def priority(self, instance: Instance) -> Any:
-        return np.zeros(instance.n_operations)
-
-
-class FirstInFirstOut(Random):
-    """The operation that has waited longest; its priority is known only when it arrives."""
-
-    _first_come = True
+spt = _without_delay(lambda instance: instance.duration)
+lpt = _without_delay(lambda instance: -instance.duration)
+mwkr = _without_delay(lambda instance: -work_remaining(instance))
+lwkr = _without_delay(lambda instance: work_remaining(instance))
+mopnr = _without_delay(lambda instance: -operations_remaining(instance))
+random = _without_delay(lambda instance: np.zeros(instance.n_operations))
+fifo = _without_delay(lambda instance: np.zeros(instance.n_operations), first_come=True)
 
 
 def _ties(instance: Instance, seed: int) -> NDArray[np.uint64]:
-    from l2s_plugin.kernels.dispatch import draw_ties
-
     tie = np.empty(instance.n_operations, np.uint64)
     draw_ties(np.array([seed % 2**64], np.uint64), tie)
     return tie
@@ -210,12 +170,5 @@ def _ties(instance: Instance, seed: int) -> NDArray[np.uint64]:
 
 def _shop(instance: Instance) -> Shop:
     """The instance as the kernels take it."""
-    from l2s_plugin.kernels.dispatch import Shop
-
-    return Shop(
-        instance.duration,
-        instance.machine,
-        instance.job_offset.astype(np.uint32),
-        instance.job_succ.astype(np.uint32),
-        instance.machine_offset,
-    )
+    job_offset, job_succ = instance.job_offset.astype(np.uint32), instance.job_succ.astype(np.uint32)
+    return Shop(instance.duration, instance.machine, job_offset, job_succ, instance.machine_offset)
