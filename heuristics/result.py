@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 from l2s_plugin.data import best_known
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import read_text, write_text
 from l2s_plugin.formats.l2s_json import L2SJson
 from l2s_plugin.instance import Instance
+from l2s_plugin.records import check, parse_json
 from l2s_plugin.schedule import Schedule
 
 OPTIMAL = "OPTIMAL"
@@ -135,20 +134,16 @@ class Result:
     @classmethod
     def load(cls, path: str | Path) -> Result:
         """Read what `save` wrote; the schedule is verified, and anything else is an `L2SError` of one line."""
-        try:
-            data = json.loads(read_text(path))
-        except (ValueError, RecursionError) as error:
-            raise L2SError(f"{path}: not JSON that can be read: {error}") from error
+        data = parse_json(read_text(path), str(path))
         if not isinstance(data, dict) or (data.get("format"), data.get("version")) != (JSON_FORMAT, 1):
             raise L2SError(f'{path}: not a result, expected an object with "format": "{JSON_FORMAT}", "version": 1')
         instance = L2SJson().read(json.dumps(data.get("instance")).encode(), f"{path}, instance")
-        own: dict[str, Any] = {"schedule": Schedule.from_dict(instance, data.get("schedule", {}), f"{path}, schedule")}
-        for name, kind in get_type_hints(cls).items():
-            if name in data and name not in own:
-                own[name] = _checked(data[name], kind, f"{path}: {name}")
-        for name in {"method", "lower_bound"} - own.keys():
-            raise L2SError(f"{path}: {name} is missing")
-        return cls(**own)
+        schedule = Schedule.from_dict(instance, data.get("schedule", {}), f"{path}, schedule")
+        present = data.keys() - {"schedule"} | {"method", "lower_bound"}
+        kinds = {name: kind for name, kind in get_type_hints(cls).items() if name in present}
+        check(data, kinds, str(path))
+        history = [tuple(row) for row in data.get("history", [])]
+        return cls(**{name: data[name] for name in kinds} | {"schedule": schedule, "history": history})
 
     def history_csv(self) -> str:
         """The improvements as CSV: seconds, step, makespan."""
@@ -185,16 +180,3 @@ class Result:
 
         shown = {name: value for name, value in self.to_dict().items() if name != "history" and value is not None}
         return name_and_value(shown) + schedule_html(self.schedule)
-
-
-def _checked(value: Any, kind: Any, where: str) -> Any:
-    """A value of a file, as the field of that kind takes it."""
-    if get_args(kind) == (tuple[float, int, int],):
-        if not isinstance(value, list) or not all(isinstance(row, list) and len(row) == 3 for row in value):
-            raise L2SError(f"{where} must be a list of [seconds, step, makespan]")
-        return [tuple(_checked(*each, where) for each in zip(row, (float, int, int), strict=True)) for row in value]
-    allowed = (int, float) if kind is float else get_args(kind) or (kind,)
-    if type(value) not in allowed or (isinstance(value, float) and not math.isfinite(value)):
-        names = {int: "a whole number", float: "a number", str: "text", NoneType: "null"}
-        raise L2SError(f"{where} must be {' or '.join(names[each] for each in allowed)}, got {repr(value)[:40]}")
-    return float(value) if kind is float else value

@@ -16,7 +16,6 @@ from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.selector import L2SSelector
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.stop import Condition, Stop
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,6 @@ def ensemble_search(
     instance: Instance,
     policies: Iterable[str | Path | Policy | L2SSelector],
     *,
-    stop: Stop | Condition | None = None,
-    time_limit: float | None = None,
-    seed: int = 0,
     host: Callable[..., Result] = local_search,
     sample: bool = True,
     device: str = "cpu",
@@ -76,14 +72,12 @@ def ensemble_search(
     ----------
     policies
         Names of installed policies, files, policies, or selectors made from them.
-    stop, time_limit, seed
-        The same for each policy.
     host
         `local_search`, as in the paper, or `tabu_search`.
     sample, device
         See `l2s_plugin.policy.L2SSelector`; do not concern policies given as selectors.
     options
-        Passed on to the host, for example `neighbourhood="n6"`.
+        Of the host, the same for each policy: `stop`, `time_limit`, `seed`, `neighbourhood`, ...
     """
     selectors = [
         policy if isinstance(policy, L2SSelector) else L2SSelector(policy, sample, device, registry=registry)
@@ -93,8 +87,7 @@ def ensemble_search(
         raise L2SError("an ensemble needs at least one policy")
     results = []
     for selector in selectors:
-        limits = {"stop": stop, "time_limit": time_limit}
-        results.append(host(instance, selector, seed=seed, registry=registry, **limits, **options))
+        results.append(host(instance, selector, registry=registry, **options))
         if results[-1].stopped_by == "interrupt":
             break
     return EnsembleResult(tuple(results))
