@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, InitVar, dataclass, field, fields, replace
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 from l2s_plugin.containment import contained
-from l2s_plugin.errors import L2SError, whole_number
+from l2s_plugin.errors import L2SError, PluginError, whole_number
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.specs import DispatchingRuleSpec, MethodSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec, Spec
 from l2s_plugin.stop import Condition, Stop, ending
@@ -113,7 +114,7 @@ class Configuration:
 
     def __str__(self) -> str:
         parts = (self.method, self.selector, self.policy, self.neighbourhood, self.initial)
-        return self.label or " ".join(getattr(part, "name", None) or _text(part) for part in parts if part is not None)
+        return self.label or " ".join(part_name(part) for part in parts if part is not None)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -158,23 +159,24 @@ class Configuration:
         if self.polisher == NO_POLISHER:
             changes["polisher"] = None
         self.check_names(registry)
-        for name, least in (("seed", 0), ("population", 2), ("patience", 1), ("recent", 0), ("workers", 1)):
+        for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None:
                 changes[name] = whole_number(name, value, least)
         if isinstance(self.exchange, bool) or not isinstance(self.exchange, int | float) or not self.exchange > 0:
             raise L2SError(f"exchange must be a positive number of seconds, got {self.exchange!r}")
-        if self.tenure is not None and not _is_tenure(self.tenure):
-            raise L2SError(f"tenure must be (low, high) in steps with 1 <= low <= high, got {self.tenure!r}")
-        if self.annealing is not None and not _is_annealing(self.annealing):
-            raise L2SError(f"annealing needs a positive temperature and a cooling in (0, 1], got {self.annealing!r}")
+        for name, fits, expected in _PAIRS:
+            value = getattr(self, name)
+            if value is not None and not _is_pair(value, fits):
+                raise L2SError(f"{name} {expected}, got {value!r}")
         return replace(self, **changes)
 
     def check_names(self, registry: Registry | None = None) -> None:
         """Refuse names of parts that nobody offers; imports none of the parts."""
-        for name, kind in _PARTS.items():
-            if not (name == "polisher" and self.polisher == NO_POLISHER):
-                (registry or default_registry()).check(kind, getattr(self, name))
+        for name, option in COMMAND_LINE.items():
+            part = getattr(self, name)
+            if option.names is not None and name != "policy" and (name, part) != ("polisher", NO_POLISHER):
+                (registry or default_registry()).check(option.names, part)
 
     def spec(self, registry: Registry | None = None) -> MethodSpec | None:
         """What is said about the method, unless it is a function."""
@@ -194,80 +196,82 @@ class Configuration:
         return stop
 
 
-def _is_tenure(given: Any) -> bool:
-    whole = isinstance(given, tuple | list) and len(given) == 2 and all(hasattr(n, "__index__") for n in given)
-    return whole and 1 <= given[0] <= given[1]
+def _is_pair(given: Any, fits: Callable[[Any, Any], bool]) -> bool:
+    try:
+        return fits(*given)
+    except TypeError:
+        return False
 
 
-def _is_annealing(given: Any) -> bool:
-    numbers = isinstance(given, tuple | list) and len(given) == 2 and all(isinstance(n, int | float) for n in given)
-    return numbers and given[0] > 0 and 0 < given[1] <= 1
+_PAIRS: tuple[tuple[str, Callable[[Any, Any], bool], str], ...] = (
+    ("tenure", lambda a, b: 1 <= index(a) <= index(b), "must be (low, high) in steps with 1 <= low <= high"),
+    ("annealing", lambda a, b: a > 0 and 0 < b <= 1, "needs a positive temperature and a cooling in (0, 1]"),
+)
+
+
+def part_name(part: Any) -> str:
+    """What messages and results call a part: by its own name, or that of its function or class."""
+    if isinstance(part, str | os.PathLike):
+        return str(part)
+    part = getattr(part, "func", part)  # of a partial one
+    return getattr(part, "name", None) or getattr(part, "__name__", None) or type(part).__name__
 
 
 class CommandLine(NamedTuple):
     """How `l2s solve` offers a field: as `spelling`, with what it takes."""
 
     help: str
-    spelling: str = ""  # that of the field unless given
+    names: type[Spec] | None = None  # the kind of plugin whose names it takes
+    metavar: str | None = "NAME"
     takes: type = str
     least: int = 0
     choices: tuple[str, ...] = ()
-    metavar: str | None = None
-    names: type[Spec] | None = None  # the kind of plugin whose names it takes
+    spelling: str = ""  # that of the field unless given
+
+
+def _number(text: str, least: int) -> CommandLine:
+    return CommandLine(text, None, "N", int, least)
+
+
+def _switch(text: str, spelling: str = "") -> CommandLine:
+    return CommandLine(text, None, None, bool, spelling=spelling)
 
 
 COMMAND_LINE = {
-    "selector": CommandLine(
-        "Picks the moves; estimate, or best-improvement (local-search).", metavar="NAME", names=SelectorSpec
-    ),
-    "policy": CommandLine(
-        "The policy that a learned selector follows; implies l2s.", metavar="NAME|FILE", names=PolicySpec
-    ),
-    "neighbourhood": CommandLine("Lists the moves; n7, or n5 (local-search).", metavar="NAME", names=NeighbourhoodSpec),
+    "selector": CommandLine("Picks the moves; estimate, or best-improvement (local-search).", SelectorSpec),
+    "policy": CommandLine("The policy that a learned selector follows; implies l2s.", PolicySpec, "NAME|FILE"),
+    "neighbourhood": CommandLine("Lists the moves; n7, or n5 (local-search).", NeighbourhoodSpec),
     "initial": CommandLine(
-        f"Dispatching rule of the first schedule; {FIRST_RULE} unless given.",
-        "--init",
-        metavar="RULE",
-        names=DispatchingRuleSpec,
+        f"Dispatching rule of the first schedule; {FIRST_RULE} unless given.", DispatchingRuleSpec, "RULE",
+        spelling="--init",
     ),
-    "workers": CommandLine("Threads; 1, or all cores (cp-sat, hybrid).", takes=int, least=1, metavar="N"),
-    "population": CommandLine("Schedules to recombine.", takes=int, least=2, metavar="N"),
-    "patience": CommandLine(
-        "Steps without a better schedule before a trajectory gives way.", takes=int, least=1, metavar="N"
-    ),
+    "workers": _number("Threads; 1, or all cores (cp-sat, hybrid).", 1),
+    "population": _number("Schedules to recombine.", 2),
+    "patience": _number("Steps without a better schedule before a trajectory gives way.", 1),
     "polisher": CommandLine(
-        "Selector of every other trajectory of a complete population, or none; l2s-fast unless given.",
-        metavar="NAME",
-        names=SelectorSpec,
+        "Selector of every other trajectory of a complete population, or none; l2s-fast unless given.", SelectorSpec
     ),
-    "gear": CommandLine("How steps are taken; the best available.", choices=("compiled", "python")),
-    "forbid_undo": CommandLine(
+    "gear": CommandLine("How steps are taken; the best available.", metavar=None, choices=("compiled", "python")),
+    "forbid_undo": _switch(
         "Whether the last move may be undone at once (local-search); as the selector likes it unless given.",
         "--forbid-undo/--allow-undo",
-        bool,
     ),
     "scheduler": CommandLine("Search on the workers of this dask cluster (cooperation).", metavar="ADDRESS"),
     "parameters": CommandLine(
         "One of CP-SAT's own parameters (cp-sat, hybrid), such as linearization_level=0; several times.",
-        "--cp-sat-parameter",
-        dict,
-        metavar="NAME=VALUE",
+        metavar="NAME=VALUE", takes=dict, spelling="--cp-sat-parameter",
     ),
-    "log": CommandLine("CP-SAT's own log on standard error (cp-sat, hybrid).", takes=bool),
-    "known_bounds": CommandLine(
+    "log": _switch("CP-SAT's own log on standard error (cp-sat, hybrid)."),
+    "known_bounds": _switch(
         "Whether to look up the literature's bounds of the classic benchmarks; yes unless told otherwise.",
         "--known-bounds/--no-known-bounds",
-        bool,
     ),
-    "seed": CommandLine("Settles every choice.  [default: 0]", takes=int, metavar="N"),
-}
+    "seed": _number("Settles every choice.  [default: 0]", 0),
+}  # fmt: skip
 
 _OURS = ("heuristics", "integrations")
 _ALWAYS = {"method", "stop", "seed", "known_bounds", "label"}  # of every method
-_PARTS: dict[str, type[Spec]] = {
-    "selector": SelectorSpec, "polisher": SelectorSpec, "neighbourhood": NeighbourhoodSpec,
-    "initial": DispatchingRuleSpec,
-}  # fmt: skip
+_LEAST = {"recent": 0} | {name: option.least for name, option in COMMAND_LINE.items() if option.takes is int}
 
 
 class Options(TypedDict, total=False):
@@ -307,7 +311,9 @@ def run(
     registry
         Where names are looked up; the installed plugins when None.
     """
-    from heuristics.monitor import Monitor, check_result
+    from heuristics.hosts.dispatching import check_schedule
+    from heuristics.monitor import Monitor
+    from heuristics.result import Result
     from l2s_plugin.instance import check_instance
 
     check_instance(instance)
@@ -318,14 +324,11 @@ def run(
         return way.method(instance, way, monitor)
     method = registry.load(MethodSpec, way.method.partition(":")[0])
     if method.__module__.partition(".")[0] in _OURS:
-        return cast("Result", method(instance, way, monitor))
-    with contained(f"method {way.method!r} raised"):
+        return cast(Result, method(instance, way, monitor))
+    who = f"method {way.method!r}"
+    with contained(f"{who} raised"):
         result = method(instance, way, monitor)
-    return check_result(result, instance, f"method {way.method!r}")
-
-
-def _text(part: Any) -> str:
-    if isinstance(part, str | os.PathLike):
-        return str(part)
-    function = getattr(part, "func", part)  # of a partial one
-    return getattr(function, "__name__", None) or type(function).__name__
+    if not isinstance(result, Result) or result.instance != instance:
+        raise PluginError(f"{who} must return a Result of {instance!r}, got {result!r}")
+    check_schedule(instance, result.schedule, who)
+    return result

@@ -7,16 +7,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType, NoneType, TracebackType
 from typing import Any
 
-from heuristics.configuration import Configuration
+from heuristics.configuration import Configuration, part_name
 from heuristics.loop.kernels import FOREVER
-from heuristics.loop.search import Search, part_name
+from heuristics.loop.search import Search
 from heuristics.result import LITERATURE, ONE_MACHINE, Improvement, Result
 from l2s_plugin import bounds
 from l2s_plugin.containment import CtrlC, describe
-from l2s_plugin.errors import PluginError, ScheduleError
+from l2s_plugin.errors import PluginError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.state import HALT
 from l2s_plugin.registry import Registry, default_registry
@@ -24,6 +24,8 @@ from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Progress
 
 Listener = Callable[[Improvement], None]
+
+_NAMELESS = (Schedule, Result, NoneType)  # a schedule to begin with has no name
 
 _in_threads: set[Monitor] = set()  # runs in other threads than the main one, which alone hears signals
 
@@ -253,39 +255,19 @@ class Monitor:
             schedule=schedule,
             lower_bound=self.lower_bound,
             bound_source=self.bound_source,
-            method=method or _name(self.way.method) or "",
+            method=method or part_name(self.way.method),
             steps=steps,
             seconds=seconds,
             seed=self.way.seed,
             workers=workers,
             stopped_by=self.stopped_by,
             history=list(self.history),
-            **{field: _name(part) for field, part in parts.items()},
+            **{field: part_name(part) for field, part in parts.items() if not isinstance(part, _NAMELESS)},
         )
         self.registry.observe("l2s_search_finished", instance=self.instance, result=result)
         if self._failure is not None:
             raise SearchError(describe(self._failure), result) from self._failure
         return result
-
-
-def check_result(result: Any, instance: Instance, who: str) -> Result:
-    """What somebody else's method gave back, if it is what it should be."""
-    if not isinstance(result, Result) or result.instance != instance:
-        raise PluginError(f"{who} must return a Result of {instance!r}, got {result!r}")
-    try:
-        result.schedule.verify()
-    except ScheduleError as error:
-        raise PluginError(f"{who} returned a wrong schedule: {error}") from error
-    return result
-
-
-def _name(part: Any) -> str | None:
-    """What a result calls a part; a schedule to begin with has no name."""
-    if part is None or isinstance(part, str):
-        return part
-    if isinstance(part, Schedule | Result):
-        return None
-    return getattr(part, "__name__", None) or part_name(part)
 
 
 class Pace:

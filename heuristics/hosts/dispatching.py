@@ -67,11 +67,16 @@ def dispatch(instance: Instance, rule: Any = FIRST_RULE, seed: int = 0, registry
         raise PluginError(f"{who} must return a Schedule, got {type(schedule).__name__}")
     if type(build).__call__ is _PriorityRule.__call__:
         return schedule  # computed here: checking it again would take longer than building it
+    check_schedule(instance, schedule, who)
+    return schedule
+
+
+def check_schedule(instance: Instance, schedule: Schedule, who: str) -> None:
+    """Refuse a wrong schedule of somebody else's part."""
     try:
         verify(instance, schedule)
     except ScheduleError as error:
         raise PluginError(f"{who} returned a wrong schedule: {error}") from error
-    return schedule
 
 
 def dispatch_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:

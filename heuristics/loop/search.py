@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heuristics.configuration import part_name
 from heuristics.loop import kernels
 from heuristics.loop.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, FOREVER, GO_ON, STEP, WAITED, Rules
 from heuristics.loop.memory import Memory, begin_record, move_capacity, new_record, rules_for
@@ -298,7 +299,3 @@ def _choose_gear(neighbourhood: Any, selector: Any, wanted: str | None) -> str:
             "both must offer kernels"
         )
     return wanted or (COMPILED if compiled else PYTHON)
-
-
-def part_name(part: Any) -> str:
-    return getattr(part, "name", None) or type(part).__name__
