@@ -73,20 +73,12 @@ def _entry(state, forbidden, u, v, forward):
     how often they were reversed, the most for one of them."""
     until = np.int64(0)
     reversals = np.int64(0)
-    if forward:
-        x = v
-        while x != u:
-            entry = forbidden[_slot(forbidden, x, u)]
-            until = max(until, entry & _STEP_MASK)
-            reversals = max(reversals, entry >> _STEP_BITS)
-            x = state.machine_pred[x]
-    else:
-        x = u
-        while x != v:
-            entry = forbidden[_slot(forbidden, v, x)]
-            until = max(until, entry & _STEP_MASK)
-            reversals = max(reversals, entry >> _STEP_BITS)
-            x = state.machine_succ[x]
+    x, end = (v, u) if forward else (u, v)
+    while x != end:
+        entry = forbidden[_slot(forbidden, x, end) if forward else _slot(forbidden, end, x)]
+        until = max(until, entry & _STEP_MASK)
+        reversals = max(reversals, entry >> _STEP_BITS)
+        x = state.machine_pred[x] if forward else state.machine_succ[x]
     return until, reversals
 
 
@@ -100,16 +92,10 @@ def _note_reversal(forbidden, a, b, until):
 @kernel
 def forbid_return(state, forbidden, u, v, forward, until):
     """Forbid the arcs that the move is about to reverse, before step `until`."""
-    if forward:
-        x = v
-        while x != u:
-            _note_reversal(forbidden, u, x, until)
-            x = state.machine_pred[x]
-    else:
-        x = u
-        while x != v:
-            _note_reversal(forbidden, x, v, until)
-            x = state.machine_succ[x]
+    x, end = (v, u) if forward else (u, v)
+    while x != end:
+        _note_reversal(forbidden, end if forward else x, x if forward else end, until)
+        x = state.machine_pred[x] if forward else state.machine_succ[x]
 
 
 @kernel
@@ -193,14 +179,11 @@ def pick(moves, count, scores, sample, rng):
 
 
 @kernel
-def first_free(state, moves, count, forbidden):
+def first_free(moves, count):
     """The row of the move that is free first, when all are forbidden or the selector wants none."""
     chosen = 0
-    earliest = np.int64(0)
-    for row in range(count):
-        until = _entry(state, forbidden, moves.u[row], moves.v[row], moves.forward[row])[0]
-        if row == 0 or until < earliest:
-            earliest = until
+    for row in range(1, count):
+        if moves.idle[row] > moves.idle[chosen]:
             chosen = row
     return chosen
 
@@ -341,7 +324,7 @@ def _finish_step(state, moves, count, admissible, row, record, rules):
     if row < 0:
         if rules.wait:
             return REFUSED
-        row = first_free(state, moves, count, record.forbidden)
+        row = first_free(moves, count)
     if not take(state, moves, row, record, rules):
         record.counters[CULPRIT] = row
         return BAD_MOVE

@@ -50,7 +50,7 @@ def advance_batch(states, moves, records, rules, counts, chosen, improved, decre
         before, best = state.makespan[0], record.counters[BEST]
         row = chosen[b]
         if row < 0 and counts[b] > 0 and not rules.wait:
-            row = first_free(state, move, counts[b], record.forbidden)
+            row = first_free(move, counts[b])
         if row < 0:
             record.counters[STEP] += 1
         elif not take(state, move, row, record, rules):
