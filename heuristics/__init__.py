@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from heuristics.hosts.dispatching import dispatch
     from heuristics.hosts.ensemble import EnsembleResult, ensemble_search
     from heuristics.hosts.trajectories import local_search, local_search_batch, tabu_search, tabu_search_batch
-    from heuristics.population.memetic import solve
+    from heuristics.population import solve
     from heuristics.result import Improvement, Result
     from heuristics.workers.cooperation import cooperate
     from heuristics.workers.portfolio import Portfolio, Run, portfolio
@@ -52,7 +52,7 @@ _HOME = {
     "local_search_batch": "hosts.trajectories",
     "portfolio": "workers.portfolio",
     "run": "configuration",
-    "solve": "population.memetic",
+    "solve": "population",
     "tabu_search": "hosts.trajectories",
     "tabu_search_batch": "hosts.trajectories",
 }

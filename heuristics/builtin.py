@@ -16,7 +16,7 @@ POPULATION = TRAJECTORY | {"tenure", "workers", "population", "patience", "polis
 @hookimpl
 def l2s_methods() -> list[MethodSpec]:
     return [
-        MethodSpec("memetic", "heuristics.population.memetic:memetic", "tabu search on a population", POPULATION),
+        MethodSpec("memetic", "heuristics.population:memetic", "tabu search on a population", POPULATION),
         MethodSpec("tabu", _FOLLOW, "one tabu search trajectory", TRAJECTORY | {"tenure"}),
         MethodSpec(
             "local-search",

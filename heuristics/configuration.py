@@ -31,6 +31,7 @@ RECENT = 100  # schedules to restart from (paper, appendix D)
 LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})  # parts of a stop, on the command line
 
 Method = Callable[["Instance", "Configuration", "Monitor"], "Result"]
+Ending = Stop | Condition | None  # what users give as `stop=`
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Configuration:
     neighbourhood: Any = None
     policy: str | Path | None = None
     initial: Any = None
-    stop: Stop | Condition | None = None
+    stop: Ending = None
     time_limit: InitVar[float | None] = None
     seed: int = 0
     workers: int | None = None
@@ -294,6 +295,20 @@ class Options(TypedDict, total=False):
     parameters: Mapping[str, Any]
     log: Callable[[str], None] | bool
     known_bounds: bool
+
+
+class SearchOptions(Options, total=False):
+    """The same, and those of `run`."""
+
+    listener: Listener | None
+    registry: Registry | None
+
+
+def search(
+    method: str, instance: Instance, listener: Listener | None = None, registry: Registry | None = None, **options: Any
+) -> Result:
+    """Search with options given as keyword arguments."""
+    return run(instance, Configuration(method, **options), listener, registry)
 
 
 def run(

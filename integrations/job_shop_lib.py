@@ -18,7 +18,7 @@ import numpy as np
 
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
-from heuristics.population.memetic import solve
+from heuristics.population import solve
 from heuristics.result import Result
 from integrations.libraries import expect, library
 from l2s_plugin.errors import InstanceError, ScheduleError

@@ -15,43 +15,39 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.configuration import FIRST_RULE, Configuration, Options, run
+from heuristics.configuration import FIRST_RULE, Configuration, Ending, Options, SearchOptions, search
 from heuristics.hosts.dispatching import dispatch
 from heuristics.loop import kernels
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import PYTHON, Search, selector_for
-from heuristics.monitor import Listener, Monitor, Pace, SearchError
+from heuristics.monitor import Monitor, Pace, SearchError
 from heuristics.result import Result
 from l2s_plugin.bounds import lower_bound
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
-from l2s_plugin.stop import Condition, Stop
 
 LOCAL_SEARCH = "local-search"
 
 Initial = str | Schedule | Result
 
 
+class TrajectoryOptions(SearchOptions, total=False):
+    stop: Ending
+
+
 class BatchOptions(Options, total=False):
     """The keyword arguments of searches in lock-step."""
 
-    stop: Stop | Condition | None
+    stop: Ending
     seeds: Sequence[int] | None
     initials: Sequence[Initial] | None
     registry: Registry | None
 
 
 def local_search(
-    instance: Instance,
-    selector: Any = None,
-    neighbourhood: Any = None,
-    *,
-    stop: Stop | Condition | None = None,
-    listener: Listener | None = None,
-    registry: Registry | None = None,
-    **options: Unpack[Options],
+    instance: Instance, selector: Any = None, neighbourhood: Any = None, **options: Unpack[TrajectoryOptions]
 ) -> Result:
     """Improve a schedule move by move, whatever move the selector picks (`best-improvement` in `n5` unless given).
 
@@ -62,19 +58,11 @@ def local_search(
     Options: `time_limit`, `seed`, `initial`, `policy`, `forbid_undo`, `recent`, `annealing`, `gear`, `known_bounds`:
     see `Configuration`. `listener` is called with an `Improvement` whenever a better schedule is found.
     """
-    way = Configuration(LOCAL_SEARCH, selector, neighbourhood, stop=stop, **options)
-    return run(instance, way, listener, registry)
+    return search(LOCAL_SEARCH, instance, selector=selector, neighbourhood=neighbourhood, **options)
 
 
 def tabu_search(
-    instance: Instance,
-    selector: Any = None,
-    neighbourhood: Any = None,
-    *,
-    stop: Stop | Condition | None = None,
-    listener: Listener | None = None,
-    registry: Registry | None = None,
-    **options: Unpack[Options],
+    instance: Instance, selector: Any = None, neighbourhood: Any = None, **options: Unpack[TrajectoryOptions]
 ) -> Result:
     """Follow one tabu search trajectory (`estimate` in `n7` unless given).
 
@@ -84,7 +72,7 @@ def tabu_search(
 
     Options: `time_limit`, `seed`, `initial`, `policy`, `tenure`, `gear`, `known_bounds`; see `Configuration`.
     """
-    return run(instance, Configuration("tabu", selector, neighbourhood, stop=stop, **options), listener, registry)
+    return search("tabu", instance, selector=selector, neighbourhood=neighbourhood, **options)
 
 
 def local_search_batch(

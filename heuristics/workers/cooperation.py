@@ -17,8 +17,7 @@ from heuristics.configuration import Configuration, Options, run
 from heuristics.hosts.trajectories import first_schedule, tabu_defaults, tabu_memory
 from heuristics.loop.search import Search
 from heuristics.monitor import Listener, Monitor, SearchError
-from heuristics.population.islands import Island, Member, ring
-from heuristics.population.memetic import shares_of
+from heuristics.population import Island, Member, ring, shares_of
 from heuristics.result import Result
 from heuristics.workers.portfolio import with_selectors
 from heuristics.workers.processes import ProcessPool
@@ -99,9 +98,9 @@ def _round_stops(monitor: Monitor, taken: int, workers: int) -> list[Stop]:
 
 def _given_up(monitor: Monitor | None) -> bool:
     """Whether what has not come back by now is not worth waiting for."""
-    if monitor is None or monitor.stopped_by == "interrupt":
-        return monitor is not None
-    return monitor.seconds > (monitor.stop.seconds or inf) + _LATENESS
+    if monitor is None:
+        return False
+    return monitor.stopped_by == "interrupt" or monitor.seconds > (monitor.stop.seconds or inf) + _LATENESS
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class _Team:
 
     @property
     def best(self) -> Member:
-        return min(self._bests, key=_makespan)
+        return min(self._bests)
 
     def work(self, stops: list[Stop], number: int = 0, monitor: Monitor | None = None) -> None:
         """One round of all, and the exchange after it."""
@@ -145,7 +144,7 @@ class _Team:
                     continue
                 worker = outcome.task.worker
                 self._members[worker], best, steps, self.parts, failure = outcome.value
-                self._bests[worker] = min(self._bests[worker], best, *self._members[worker], key=_makespan)
+                self._bests[worker] = min(self._bests[worker], best, *self._members[worker])
                 self.steps += steps
                 if monitor is not None:
                     if failure:
@@ -186,7 +185,3 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
             result, failure = error.result, str(error)
     parts = {"selector": result.selector, "neighbourhood": result.neighbourhood, "gear": result.gear}
     return tuple(island.members), best, search.step, parts, failure
-
-
-def _makespan(member: Member) -> int:
-    return member.makespan

@@ -13,8 +13,7 @@ import numpy as np
 from heuristics.configuration import Configuration, Options, run
 from heuristics.hosts.trajectories import tabu_defaults
 from heuristics.monitor import Listener, Monitor
-from heuristics.population.islands import Island, Member, exchange_bests
-from heuristics.population.memetic import begin, settle, shares_of, steps_per_round
+from heuristics.population import Island, Member, begin, exchange_bests, settle, shares_of, steps_per_round
 from heuristics.result import Result
 from integrations.cp_sat.model import JobShopModel, Window, random_window
 from integrations.cp_sat.options import WarmStart, beginning, check_options

@@ -15,7 +15,7 @@ from heuristics.configuration import Configuration
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
 from heuristics.monitor import Monitor
-from heuristics.population.islands import Island, Member, random_order, recombine
+from heuristics.population import Island, Member, random_order, recombine
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.selectors import CompiledSelector
 from tests.strategies import instances, linear_orders

@@ -92,9 +92,9 @@ def test_several_workers_take_exactly_the_steps_given(host, workers):
 
 def test_several_workers_give_the_same_schedule_in_both_gears(monkeypatch):
     """Also when schedules are exchanged on the way."""
-    monkeypatch.setattr("heuristics.population.memetic.steps_per_exchange", lambda instance, stop: 150)
+    monkeypatch.setattr("heuristics.population.steps_per_exchange", lambda instance, stop: 150)
     monkeypatch.setattr(
-        "heuristics.population.memetic.steps_per_round", lambda search, stop: 150 if search.gear == "compiled" else 7
+        "heuristics.population.steps_per_round", lambda search, stop: 150 if search.gear == "compiled" else 7
     )
     compiled, python = (
         solve(l2s.load("la21"), steps(2000), workers=2, polisher=None, patience=50, gear=gear)

@@ -1,31 +1,121 @@
-"""A small population of schedules: tabu search improves them, recombination gives it new starting points."""
+"""The strongest search: a population of schedules on every worker, which tabu search improves and recombination feeds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.configuration import Configuration
+from heuristics.configuration import Configuration, Ending, SearchOptions, search
+from heuristics.hosts.trajectories import compile_kernels, first_order, tabu_defaults, tabu_memory
 from heuristics.loop import kernels
-from heuristics.loop.search import Search, Selection
+from heuristics.loop.search import PYTHON, Search, Selection
 from heuristics.monitor import Monitor, Pace
+from heuristics.result import Result
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Stop
 
 Order = NDArray[np.uint32]
 
 POLISH_EVERY = 2  # of the trajectories, once the population is complete
 
 
-@dataclass(frozen=True)
+def solve(
+    instance: Instance,
+    stop: Ending = None,
+    *,
+    selector: Any = None,
+    neighbourhood: Any = None,
+    **options: Unpack[SearchOptions],
+) -> Result:
+    """Find a good schedule: tabu search on a small population of schedules, a population for each of the workers.
+
+    With more than one worker, the threads exchange their best schedules, and a limit in steps still gives the same
+    result for the same number of workers.
+
+    Options: those of `tabu_search`, and `workers`, `polisher`, `population`, `patience`; see `Configuration`.
+    """
+    return search("memetic", instance, selector=selector, neighbourhood=neighbourhood, stop=stop, **options)
+
+
+def memetic(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
+    """What `memetic` names."""
+    way = tabu_defaults(way).filled(workers=1)
+    islands, workers = settle(way, monitor), way.workers or 1
+    with monitor, ThreadPoolExecutor(workers) as pool:
+        begin(islands, way, monitor)
+        until, steps, per_round = 0, 0, steps_per_round(islands[0].search, monitor.stop)
+        per_exchange = steps_per_exchange(instance, monitor.stop)  # the same in both gears
+        shares = shares_of(monitor.stop.steps, workers)
+        with monitor.contained():
+            while not monitor.should_stop(steps):
+                until = min(until + per_round, (until // per_exchange + 1) * per_exchange)
+                tasks = [
+                    pool.submit(island.evolve, monitor, min(until, share), workers)
+                    for island, share in zip(islands, shares, strict=False)
+                ]
+                for task in tasks:
+                    task.result()
+                steps = sum(island.search.step for island in islands)
+                if until % per_exchange == 0:
+                    exchange_bests(islands)
+                if all(island.barren for island in islands):
+                    monitor.stopped_by = monitor.stopped_by or "no moves"
+        islands[0].rest()
+        best = min(island.best for island in islands)
+        parts = {"polisher": way.polisher, "initial": way.initial}
+        return monitor.finish(best.order, steps, workers, islands[0].search, **parts)
+
+
+def settle(way: Configuration, monitor: Monitor) -> list[Island]:
+    """One island per worker, ready to begin: what there is to compile is compiled."""
+    compile_kernels()
+    islands: list[Island] = []
+    memory, stop = tabu_memory(monitor.instance, way.tenure), monitor.stop
+    for sequence in np.random.SeedSequence(way.seed).spawn(way.workers or 1):
+        search = Search(monitor.instance, way.neighbourhood, way.selector, memory, sequence, way.gear, monitor.registry)
+        islands.append(Island(search, way, np.random.default_rng(sequence.spawn(1)[0])))
+        if way.polisher is not None and (stop.steps is None or stop.steps > way.population * way.patience):
+            islands[-1].prepare_polisher()  # before the clock starts, where the run may come to that
+    return islands
+
+
+def begin(islands: list[Island], way: Configuration, monitor: Monitor) -> None:
+    """Let the islands begin; where there is no time for all of them, the first ones stay alone."""
+    for k, island in enumerate(islands):
+        island.begin(monitor, first_order(monitor.instance, way.initial, way.seed + k, monitor.registry))
+        if monitor.out_of_time():
+            del islands[k + 1 :]
+
+
+def steps_per_exchange(instance: Instance, stop: Stop) -> int:
+    """How long islands work on their own: about a fifth of a second, and no longer than the stop can wait."""
+    steps = max(500, 30_000_000 // max(instance.n_operations, 50))  # a step has its fixed cost, too
+    return steps if stop.no_improvement is None else max(1, min(steps, stop.no_improvement))
+
+
+def steps_per_round(search: Search, stop: Stop) -> int:
+    """Steps between two looks at the stop, which the Python gear must not wait for as long as for an exchange."""
+    steps = steps_per_exchange(search.instance, stop)
+    return max(1, steps // 300) if search.gear == PYTHON else steps
+
+
+def shares_of(steps: int | None, workers: int) -> list[int]:
+    """How many of the steps each worker takes."""
+    return [kernels.FOREVER if steps is None else (steps + workers - 1 - k) // workers for k in range(workers)]
+
+
+@dataclass(frozen=True, order=True)
 class Member:
-    """A schedule by its makespan and its linear order, sorted by start time."""
+    """A schedule by its makespan, by which members compare, and its linear order, sorted by start time."""
 
     makespan: int
-    order: Order
+    order: Order = field(compare=False)
 
     @classmethod
     def of(cls, schedule: Schedule) -> Member:
@@ -58,7 +148,7 @@ def recombine(a: Order, b: Order, rng: np.random.Generator) -> Order:
 def ring(bests: Sequence[Member]) -> Iterator[tuple[int, Member]]:
     """What populations learn from each other: each its neighbour's best schedule, if that is better than its own."""
     for k, neighbour in enumerate([*bests[1:], *bests[:1]]):
-        if neighbour.makespan < bests[k].makespan:
+        if neighbour < bests[k]:
             yield k, neighbour
 
 
@@ -79,15 +169,11 @@ class Island:
     """
 
     def __init__(
-        self,
-        search: Search,
-        way: Configuration,
-        rng: np.random.Generator,
-        members: Sequence[Member] = (),
+        self, search: Search, way: Configuration, rng: np.random.Generator, members: Sequence[Member] = ()
     ) -> None:
         self.search = search
         self.members: list[Member] = []
-        self.best = min(members, key=lambda member: member.makespan, default=_NONE)
+        self.best = min(members, default=_NONE)
         self._way = way
         self._rng = rng
         self._unborn = max(way.population - len(members), 0)
@@ -155,7 +241,7 @@ class Island:
         self._trajectories += 1
         self.harvest()
         if self._unborn == 0 and self._has_converged():
-            self.members = [min(self.members, key=lambda member: member.makespan)]
+            self.members = [min(self.members)]
             self._unborn = self._way.population - 1
         self._polishing = self._complete and self._way.polisher is not None and self._trajectories % POLISH_EVERY == 0
         self.search.switch(self.prepare_polisher() if self._polishing else self._usual)
@@ -180,7 +266,7 @@ class Island:
     def _parents(self) -> tuple[Order, Order]:
         """Two members; to polish, the best one and another."""
         if self._polishing:
-            best, *others = sorted(self.members, key=lambda member: member.makespan)
+            best, *others = sorted(self.members)
             return best.order, others[self._rng.integers(len(others))].order
         a, b = self._rng.choice(len(self.members), 2, replace=False)
         return self.members[a].order, self.members[b].order
@@ -191,8 +277,7 @@ class Island:
             return
         self.members.append(member)
         if len(self.members) > self._way.population:
-            worst = max(range(len(self.members)), key=lambda i: (self.members[i].makespan, -i))
-            del self.members[worst]
+            self.members.remove(max(self.members))
 
     def _has_converged(self) -> bool:
         makespans = {member.makespan for member in self.members}
