@@ -1,4 +1,4 @@
-"""The strongest search: a population of schedules on every worker, which tabu search improves and recombination feeds."""
+"""The strongest search: a population of schedules on every worker; tabu search improves it, recombination feeds it."""
 
 from __future__ import annotations
 
