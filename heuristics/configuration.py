@@ -141,15 +141,15 @@ class Configuration:
     def checked(self, registry: Registry | None = None) -> Configuration:
         """The same with every choice looked at: what a search would refuse is refused here, before anything starts."""
         registry = registry or default_registry()
-        spec = self.spec(registry)
-        changes: dict[str, Any] = {}
-        if spec is not None and spec.options is not None:
-            for name in self.given:
-                if name not in spec.options and name not in _ALWAYS:
-                    raise L2SError(f"method {spec.name} has no use for {name}")
-            if not isinstance(self.initial, str | None) and "warm_start" not in spec.options:
-                raise L2SError(f"method {spec.name} begins with a rule, and not with {self.initial!r}")
-        changes["stop"] = self._stop(spec)
+        for name in self.given:
+            if name not in _ALWAYS and not self.takes(name, registry):
+                raise L2SError(f"method {self.method} has no use for {name}")
+        if not isinstance(self.initial, str | None) and not self.takes("warm_start", registry):
+            raise L2SError(f"method {self.method} begins with a rule, and not with {self.initial!r}")
+        stop = ending(self.stop) if any(self.takes(limit, registry) for limit in LIMITS) else Stop()
+        if not self.takes("max_steps", registry) and (stop.steps is not None or stop.no_improvement is not None):
+            raise L2SError(f"method {self.method} takes no steps; limit its seconds")
+        changes: dict[str, Any] = {"stop": stop}
         if self.policy is not None:
             if not isinstance(self.selector, str | None):
                 raise L2SError("policy= goes with the name of a learned selector; this selector is an object already")
@@ -187,14 +187,10 @@ class Configuration:
             raise L2SError(f"a method is a name or a function, got {self.method!r}")
         return cast(MethodSpec, (registry or default_registry()).spec(MethodSpec, self.method.partition(":")[0]))
 
-    def _stop(self, spec: MethodSpec | None) -> Stop:
-        options = LIMITS if spec is None or spec.options is None else spec.options
-        if LIMITS.isdisjoint(options):
-            return Stop()
-        stop = ending(self.stop)
-        if "max_steps" not in options and (stop.steps is not None or stop.no_improvement is not None):
-            raise L2SError(f"method {self.method} takes no steps; limit its seconds")
-        return stop
+    def takes(self, option: str, registry: Registry | None = None) -> bool:
+        """Whether an option means something to the method."""
+        spec = self.spec(registry)
+        return spec is None or spec.options is None or option in spec.options
 
 
 def _is_pair(given: Any, fits: Callable[[Any, Any], bool]) -> bool:

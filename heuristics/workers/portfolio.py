@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -178,14 +178,13 @@ def _instance(given: Any) -> Instance:
 def _checked(given: Configuration | str | Method, stop: Stop | None) -> Configuration:
     """A configuration for one core, with a stop; what a worker would refuse is refused here, before anything starts."""
     way = given if isinstance(given, Configuration) else Configuration(given)
-    spec = way.spec()
-    if spec is None or spec.options is None or "workers" in spec.options:
+    if way.takes("workers"):
         way = way.filled(workers=1)
     return way.filled(stop=stop).checked()
 
 
-def run_task(task: Task) -> dict[str, Any]:
-    """Search, in a worker; the result as plain data, without the instance, which is known where the task came from."""
+def run_task(task: Task) -> tuple[Result, str | None]:
+    """In a worker: what a search found, without the instance (known where the task came from), and its error."""
     error = None
     try:
         result = run(task.instance, with_selectors(task.configuration))
@@ -193,25 +192,21 @@ def run_task(task: Task) -> dict[str, Any]:
         result, error = failure.result, f"{task}: {failure}"
     except L2SError as failure:
         raise L2SError(f"{task}: {failure}") from failure
-    values = {each.name: getattr(result, each.name) for each in fields(result)}
-    return values | {"schedule": (result.schedule.order, result.schedule.start), "error": error}
+    schedule: Any = result.schedule.order, result.schedule.start
+    return replace(result, schedule=schedule), error
 
 
 def _run_of(outcome: Outcome) -> Run:
     task: Task = outcome.task
-    result, error = None, outcome.error
-    if error is None:
-        values = dict(outcome.value)
-        error = values.pop("error")
-        result = Result(**values | {"schedule": Schedule(task.instance, *values["schedule"])})
+    result, error = (None, outcome.error) if outcome.error is not None else outcome.value
+    if result is not None:
+        result = replace(result, schedule=Schedule(task.instance, *result.schedule))
     return Run(task.instance, task.configuration, result, error, outcome.details, outcome.tries)
 
 
 def with_selectors(way: Configuration) -> Configuration:
     """In a worker: with learned selectors in place of their names; the network is kept for the next tasks."""
-    spec = way.spec()
-    parts = [part for part in ("selector", "polisher") if spec is None or spec.options is None or part in spec.options]
-    names = {part: getattr(way, part) for part in parts}
+    names = {part: getattr(way, part) for part in ("selector", "polisher") if way.takes(part)}
     return replace(way, **{part: _selector(name) for part, name in names.items() if isinstance(name, str)})
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
-from functools import partial
+from textwrap import shorten
 from typing import Any
 
 from heuristics.monitor import interrupt_threads
@@ -60,22 +60,7 @@ def stream(
     if not (executor is None or isinstance(executor, Executor) or callable(executor)):
         hint = "; its get_executor() is one" if hasattr(executor, "get_executor") else ""
         raise L2SError(f"not an executor: {' '.join(repr(executor).split())}{hint}")
-    return _stream(partial(_Run, function, tasks, executor, tries), interrupted)
-
-
-def _stream(begin: Callable[[], _Run], interrupted: Callable[[], bool]) -> Iterator[Outcome]:
-    run = begin()
-    finished = False
-    try:
-        while run.waiting or run.running:
-            yield from run.submit()
-            yield from run.settle(interrupted)
-        finished = True
-    except KeyboardInterrupt:
-        yield from run.rescue()
-        raise
-    finally:
-        run.close(finished)
+    return _Run(function, tasks, executor, tries).outcomes(interrupted)
 
 
 class _Run:
@@ -83,18 +68,33 @@ class _Run:
     then ours to replace and to close."""
 
     def __init__(self, function: Callable[[Any], Any], tasks: Iterable[Any], given: Executors, tries: int) -> None:
-        self.waiting = deque((task, 0) for task in tasks)
-        self.running: dict[Future[Any], tuple[Any, int]] = {}
+        self._waiting = deque((task, 0) for task in tasks)
+        self._running: dict[Future[Any], tuple[Any, int]] = {}
         self._function, self._tries = function, tries
-        self._make: Callable[[], Executor] | None = None if isinstance(given, Executor) else given or ProcessPool
-        self._executor = given if isinstance(given, Executor) else (given or ProcessPool)()
+        self._make = None if isinstance(given, Executor) else given or ProcessPool
+        self._executor: Any = given
 
-    def submit(self) -> Iterator[Outcome]:
+    def outcomes(self, interrupted: Callable[[], bool]) -> Iterator[Outcome]:
+        if self._make is not None:
+            self._executor = self._make()
+        finished = False
+        try:
+            while self._waiting or self._running:
+                yield from self._submit()
+                yield from self._settle(interrupted)
+            finished = True
+        except KeyboardInterrupt:
+            yield from self._rescue()
+            raise
+        finally:
+            self._close(finished)
+
+    def _submit(self) -> Iterator[Outcome]:
         """Keep all workers busy, without a queue: when a pool breaks, what it had not begun is not lost."""
-        while self.waiting and len(self.running) < getattr(self._executor, "_max_workers", math.inf):
-            task, tries = self.waiting.popleft()
+        while self._waiting and len(self._running) < getattr(self._executor, "_max_workers", math.inf):
+            task, tries = self._waiting.popleft()
             try:
-                self.running[self._begin(task)] = task, tries + 1
+                self._running[self._begin(task)] = task, tries + 1
             except RuntimeError as error:
                 yield Outcome(task, error=f"the executor takes no more tasks: {error}", tries=tries + 1)
 
@@ -109,39 +109,40 @@ class _Run:
             self._executor = self._make()
             return self._executor.submit(*call)
 
-    def settle(self, interrupted: Callable[[], bool]) -> Iterator[Outcome]:
+    def _settle(self, interrupted: Callable[[], bool]) -> Iterator[Outcome]:
         """Wait until something is finished."""
         done: set[Future[Any]] = set()
-        while self.running and not done:
+        while self._running and not done:
             if interrupted():
                 raise KeyboardInterrupt
-            done, _ = wait(self.running, _LOOK, FIRST_COMPLETED)
+            done, _ = wait(self._running, _LOOK, FIRST_COMPLETED)
         for future in done:
-            task, tries = self.running.pop(future)
+            task, tries = self._running.pop(future)
             loss = _loss(future)
             if loss is None:
-                yield _outcome(future, task, tries)
+                yield Outcome(task, *future.result(), tries=tries)
             elif tries < self._tries and type(loss).__name__ != "KilledWorker":  # dask has tried again by itself
-                self.waiting.append((task, tries))
+                self._waiting.append((task, tries))
             else:
                 times = f"{tries} times" if tries > 1 else "once"
-                yield Outcome(task, error=f"lost {times}: {_text(loss)}", tries=tries)
+                reason = shorten(str(loss), 200, placeholder=" ...") or type(loss).__name__
+                yield Outcome(task, error=f"lost {times}: {reason}", tries=tries)
 
-    def rescue(self) -> Iterator[Outcome]:
+    def _rescue(self) -> Iterator[Outcome]:
         """What the running tasks have, if they hear of the interrupt."""
-        for future in self.running:
+        for future in self._running:
             future.cancel()
         interrupt_threads()
-        _, deaf = wait(self.running, _GRACE)
+        _, deaf = wait(self._running, _GRACE)
         if deaf and isinstance(self._executor, ProcessPool):
             self._executor.interrupt()
             wait(deaf, _GRACE)
-        for future, (task, tries) in self.running.items():
+        for future, (task, tries) in self._running.items():
             if future.done() and _loss(future) is None:
-                yield _outcome(future, task, tries)
+                yield Outcome(task, *future.result(), tries=tries)
 
-    def close(self, finished: bool) -> None:
-        for future in self.running:  # of an executor that stays open
+    def _close(self, finished: bool) -> None:
+        for future in self._running:  # of an executor that stays open
             future.cancel()
         if self._make is None:
             return
@@ -166,16 +167,6 @@ def _guarded(origin: tuple[str, int], function: Callable[[Any], Any], task: Any)
         return None, describe(error), "" if isinstance(error, L2SError) else traceback.format_exc()
 
 
-def _outcome(future: Future[Any], task: Any, tries: int) -> Outcome:
-    value, error, details = future.result()
-    return Outcome(task, value, error, details, tries)
-
-
 def _loss(future: Future[Any]) -> BaseException | None:
     """Why a finished task was lost, if it was."""
     return CancelledError("cancelled") if future.cancelled() else future.exception()
-
-
-def _text(loss: BaseException) -> str:
-    text = " ".join(str(loss).split()) or type(loss).__name__
-    return text if len(text) <= 200 else f"{text[:200]} ..."
