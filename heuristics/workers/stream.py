@@ -120,7 +120,7 @@ class _Run:
             task, tries = self._running.pop(future)
             loss = _loss(future)
             if loss is None:
-                yield Outcome(task, *future.result(), tries=tries)
+                yield Outcome(task, **future.result(), tries=tries)
             elif tries < self._tries and type(loss).__name__ != "KilledWorker":  # dask has tried again by itself
                 self._waiting.append((task, tries))
             else:
@@ -139,7 +139,7 @@ class _Run:
             wait(deaf, _GRACE)
         for future, (task, tries) in self._running.items():
             if future.done() and _loss(future) is None:
-                yield Outcome(task, *future.result(), tries=tries)
+                yield Outcome(task, **future.result(), tries=tries)
 
     def _close(self, finished: bool) -> None:
         for future in self._running:  # of an executor that stays open
@@ -154,17 +154,17 @@ class _Run:
             self._executor.shutdown(wait=False)  # all that was submitted is cancelled; loky has no cancel_futures
 
 
-def _guarded(origin: tuple[str, int], function: Callable[[Any], Any], task: Any) -> tuple[Any, str | None, str]:
-    """Value, error and details; an exception of the future itself then always means that the task was lost."""
+def _guarded(origin: tuple[str, int], function: Callable[[Any], Any], task: Any) -> dict[str, Any]:
+    """Value, or error and details; an exception of the future itself then always means that the task was lost."""
     if origin != (_HERE, os.getpid()):  # how many threads torch has here is for the user to say
         keep_to_one_thread()
     try:
         with ctrl_c_told_apart():
-            return function(task), None, ""
+            return {"value": function(task)}
     except CtrlC:
         raise
     except BaseException as error:
-        return None, describe(error), "" if isinstance(error, L2SError) else traceback.format_exc()
+        return {"error": describe(error), "details": "" if isinstance(error, L2SError) else traceback.format_exc()}
 
 
 def _loss(future: Future[Any]) -> BaseException | None:
