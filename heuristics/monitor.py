@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, NoneType, TracebackType
+from types import FrameType, NoneType
 from typing import Any
 
 from heuristics.configuration import Configuration, part_name
@@ -51,11 +51,7 @@ class Monitor:
     """
 
     def __init__(
-        self,
-        instance: Instance,
-        way: Configuration,
-        listener: Listener | None = None,
-        registry: Registry | None = None,
+        self, instance: Instance, way: Configuration, listener: Listener | None = None, registry: Registry | None = None
     ) -> None:
         self.instance = instance
         self.way = way
@@ -93,9 +89,7 @@ class Monitor:
             self._timer.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
         _in_threads.discard(self)

@@ -99,7 +99,7 @@ class Search:
         rules = rules_for(self._memory, compiled, sample, mean_duration)
         prepared = Selection(selector, gear, compiled.score if compiled else None, parameters, rules)
         if gear == COMPILED:
-            self._run_compiled(prepared, until_step=0)
+            self._run_compiled(prepared, 0, -1, FOREVER)
         return prepared
 
     def switch(self, selection: Selection) -> None:
@@ -148,7 +148,7 @@ class Search:
         """Take steps until one of the limits; returns one of the reasons of `heuristics.loop.kernels`."""
         reason = None
         if self.gear == COMPILED:
-            reason = self._run_compiled(self.selection, until_step, target, patience)
+            reason = self._run_compiled(self.selection, until_step, target, FOREVER if patience is None else patience)
         with ctrl_c_told_apart():
             while reason is None:
                 reason = self.list_candidates(until_step, target, patience)
@@ -170,12 +170,10 @@ class Search:
                 f"selector {part_name(self.selector)!r} gave a score that is not a number at step {self.step}"
             )
 
-    def _run_compiled(
-        self, selection: Selection, until_step: int, target: int = -1, patience: int | None = None
-    ) -> int:
+    def _run_compiled(self, selection: Selection, until_step: int, target: int, patience: int) -> int:
         reason: int = kernels.search_steps(
             self.state, self.moves, self.record, selection.rules, self.neighbourhood.kernel, selection.score,
-            selection.parameters, until_step, target, FOREVER if patience is None else patience,
+            selection.parameters, until_step, target, patience,
         )  # fmt: skip
         return reason
 
@@ -208,18 +206,14 @@ class Search:
         state, moves, record, rules = self.state, self.moves, self.record, self.rules
         if isinstance(self.neighbourhood, Neighbourhood):
             return kernels.list_and_rate(self.neighbourhood.kernel, state, moves, record, rules)
-        count = self._list_moves_in_python()
-        return count, kernels.rate(state, moves, count, record, rules)
-
-    def _list_moves_in_python(self) -> int:
-        find_critical_path(self.state)
+        find_critical_path(state)
         self._refresh_view()
         with self.blaming("neighbourhood", self.neighbourhood):
             rows = np.asarray(self.neighbourhood.moves(self.view, self.rng), np.int64).reshape(-1, 3)
-        count = min(len(rows), len(self.moves.u))
-        for target, column in zip(self.moves[:3], rows[:count].T, strict=True):
+        count = min(len(rows), len(moves.u))
+        for target, column in zip(moves[:3], rows[:count].T, strict=True):
             target[:count] = np.where(column < 0, self.instance.n_operations, column)
-        return count
+        return count, kernels.rate(state, moves, count, record, rules)
 
     def select(self) -> int:
         """Ask the selector; row in `self.moves`, -1 for none, -2 for a score that is not a number."""
@@ -232,7 +226,15 @@ class Search:
             if hasattr(self.selector, "score_moves"):
                 return self.pick(self.selector.score_moves(self.view, moves))
             choice = self.selector.select(self.view, moves, self.rng)
-        return self._row_of(choice)
+        if choice is None:
+            return -1
+        rows = self._rows
+        if isinstance(choice, bool | np.bool_) or not hasattr(choice, "__index__") or not 0 <= int(choice) < len(rows):
+            raise PluginError(
+                f"selector {part_name(self.selector)!r} returned {choice!r} at step {self.step}, "
+                f"expected a row from 0 to {len(rows) - 1} or None"
+            )
+        return int(rows[int(choice)])
 
     def candidates(self) -> Moves:
         """The admissible moves, as a selector written in Python gets them beside `self.view`."""
@@ -250,18 +252,6 @@ class Search:
             )
         self.record.scores[self._rows] = values
         return int(kernels.pick(self.moves, self._count, self.record.scores, self.rules.sample, self.state.rng))
-
-    def _row_of(self, choice: Any) -> int:
-        """The row in `self.moves` behind the answer of a selector, -1 for none of the moves."""
-        if choice is None:
-            return -1
-        rows = self._rows
-        if isinstance(choice, bool | np.bool_) or not hasattr(choice, "__index__") or not 0 <= int(choice) < len(rows):
-            raise PluginError(
-                f"selector {part_name(self.selector)!r} returned {choice!r} at step {self.step}, "
-                f"expected a row from 0 to {len(rows) - 1} or None"
-            )
-        return int(rows[int(choice)])
 
     @contextmanager
     def blaming(self, kind: str, part: Any) -> Iterator[None]:
