@@ -54,6 +54,7 @@ class ProcessPool(ThreadPoolExecutor):
         with self._lock:
             if self._killed:
                 raise WorkerDied("the pool was killed")
+            self._idle = [worker for worker in self._idle if self._workers[worker].is_alive()]
             worker = self._idle.pop() if self._idle else ProcessPoolExecutor(1, context, _begin)
             answer = worker.submit(call)
             (self._workers[worker],) = worker._processes.values()
@@ -65,8 +66,9 @@ class ProcessPool(ThreadPoolExecutor):
                 code = self._workers.pop(worker).exitcode
             raise WorkerDied(f"the worker process died (exit code {code})") from None
         finally:
-            if worker in self._workers:
-                self._idle.append(worker)
+            with self._lock:
+                if worker in self._workers:
+                    self._idle.append(worker)
 
     def interrupt(self) -> None:
         """Ask the running searches for their incumbents, as Ctrl-C does."""

@@ -178,6 +178,14 @@ def test_the_pool_returns_values_and_raises_what_calls_raise():
         pool.submit(int)
 
 
+def test_a_process_that_died_idle_costs_no_task():
+    with ProcessPool(1) as pool:
+        number = pool.submit(os.getpid).result()
+        os.kill(number, signal.SIGKILL)
+        next(iter(pool._workers.values())).join()
+        assert pool.submit(os.getpid).result() != number
+
+
 def test_a_killed_pool_fails_what_runs_and_cancels_what_waits(tmp_path):
     for name in ("pipe", "never"):
         os.mkfifo(tmp_path / name)
