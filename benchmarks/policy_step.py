@@ -37,7 +37,7 @@ from torch_geometric.utils import add_self_loops
 
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
-from heuristics.population.islands import random_order
+from heuristics.population import random_order
 from l2s_plugin.generate import taillard
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import Policy
