@@ -58,6 +58,7 @@ class Monitor:
         self.stop = way.limits
         self.registry = registry or default_registry()
         self.history: list[tuple[float, int, int]] = []
+        self._last = 0  # the first step at which the best makespan was found, whoever reports first
         self.stopped_by = ""
         self.proven = self._literature = 0
         self._proof = ONE_MACHINE
@@ -154,8 +155,10 @@ class Monitor:
         """Take note of a schedule; a new incumbent goes into the history and to the observers."""
         with self._lock:
             if self.history and makespan >= self.history[-1][2]:
+                if makespan == self.history[-1][2]:
+                    self._last = min(self._last, step)
                 return
-            seconds = self.seconds
+            seconds, self._last = self.seconds, step
             if self.history:  # searches side by side count each for itself, but the steps of a run never fall
                 step = max(step, self.history[-1][1])
             self.history.append((seconds, step, makespan))
@@ -211,15 +214,14 @@ class Monitor:
                 return "optimal" if best <= self.proven else "known bound"
             if best <= self.target:
                 return "target"
-        last = self.history[-1][1] if self.history else 0
         if stop.steps is not None and step >= stop.steps:
             return "steps"
         if stop.seconds is not None and self.seconds >= stop.seconds:
             return "seconds"
-        if stop.no_improvement is not None and step - last >= stop.no_improvement:
+        if stop.no_improvement is not None and step - self._last >= stop.no_improvement:
             return "no improvement"
         if stop.conditions and best is not None:
-            progress = Progress(step, self.seconds, best, last, self.lower_bound, self.bound_source)
+            progress = Progress(step, self.seconds, best, self._last, self.lower_bound, self.bound_source)
             if any(condition(progress) for condition in stop.conditions):
                 return "condition"
         return ""

@@ -138,3 +138,12 @@ def test_a_portfolio_keeps_what_a_failing_search_had_found():
     assert "failed at step 30: RuntimeError: no more" in run.error
     assert run.result.steps == 30
     assert done.best == run.result
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_patience_does_not_depend_on_which_worker_reports_first(order):
+    with Monitor(LA21, Configuration(stop=l2s.stop.no_improvement(100), known_bounds=False)) as monitor:
+        for step, makespan in [(10, 1300), (80, 1250), (120, 1250)][::order]:
+            monitor.record(step, makespan)
+        assert not monitor.should_stop(179)
+        assert monitor.should_stop(180)
