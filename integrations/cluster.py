@@ -75,7 +75,8 @@ class ClusterExecutor(Executor):
         with suppress(Exception):  # of a scheduler that is lost; dask has many, none of them common
             if self.client.status == "running":
                 self._executor.shutdown(wait=wait and not cancel_futures)
-            self.client.close()
+        with suppress(Exception):
+            self.client.close()  # here: the garbage collector may come while dask holds a lock that this waits for
 
 
 def cooperation_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:

@@ -9,13 +9,14 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 import l2s_plugin as l2s
 from heuristics import Configuration, cooperate, portfolio, tabu_search
 from integrations.cli.terminal import ProgressDisplay
-from integrations.cluster import executor_for
+from integrations.cluster import ClusterExecutor, executor_for
 from l2s_plugin.errors import L2SError, MissingExtraError
 from tests import tasks
 from tests.integrations import command_line
@@ -119,6 +120,15 @@ def test_a_lost_scheduler_fails_what_is_left_in_one_line(cluster):
         runs = portfolio("ft06", tasks.search, [1, 2], executor, stop=STOP).wait()
     assert len(runs.failures) == 2
     assert all(run.error and "\n" not in run.error for run in runs.failures)
+
+
+def test_a_connection_is_closed_even_if_its_executor_fails_to_shut_down():
+    """Left to the garbage collector, dask waits for a lock that its own thread may hold."""
+    client = Mock(status="running")
+    client.get_executor().shutdown.side_effect = TimeoutError
+    with ClusterExecutor(client):
+        pass
+    client.close.assert_called_once()
 
 
 def test_a_cluster_without_workers_says_so(tmp_path):
