@@ -84,16 +84,9 @@ def local_search_batch(
     selector works in Python and has `score_batch(states, moves)`, the batched form of `score_moves`, one call per step
     serves all members: one forward pass on the selector's device.
 
-    Parameters
-    ----------
-    instances
-        What to schedule, of any sizes; repeat one to follow several trajectories with different seeds.
-    stop
-        Holds for each member; the clock is common to all.
-    seeds, initials
-        One for each member; `seed` and `initial` are for all of them.
-    selector, neighbourhood, options
-        See `local_search`.
+    Instances may be of any sizes; repeat one to follow several trajectories with different seeds. `seeds` and
+    `initials` have one for each member; all other options are those of `local_search`, and for all of them. The stop
+    holds for each member, the clock is common to all.
     """
     return _follow_all(LOCAL_SEARCH, instances, selector, neighbourhood, **options)
 
