@@ -267,16 +267,18 @@ class Monitor:
 
 
 class Pace:
-    """How many steps to take between two looks at the clock: about a thirtieth of a second's worth."""
+    """How many steps to take between two looks at the clock: about a thirtieth of a second's worth, and more where very
+    many searches take turns, for a look at each of them has its price."""
 
-    def __init__(self) -> None:
+    def __init__(self, searches: int = 1) -> None:
+        self._seconds = 0.03 * max(1, searches / 64)
         self._chunk = 1  # a learned selector may take a second per step, in the compiled gear, too
         self._last = time.perf_counter()
 
     def next(self) -> int:
         now = time.perf_counter()
         elapsed, self._last = max(now - self._last, 1e-6), now
-        self._chunk = max(1, min(self._chunk * 4, int(self._chunk * 0.03 / elapsed)))
+        self._chunk = max(1, min(self._chunk * 4, int(self._chunk * self._seconds / elapsed)))
         return self._chunk
 
 

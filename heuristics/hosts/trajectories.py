@@ -249,7 +249,7 @@ def _drive(members: list[_Member]) -> list[Result]:
     for member in members:
         lead.watch(member.search)
     batched = len(members) > 1 and first.gear == PYTHON and hasattr(first.selector, "score_batch")
-    pace, live = Pace(), members
+    pace, live = Pace(len(members)), members
     failure: SearchError | None = None
     while live:
         over = "error" if failure else "interrupt" if lead.stopped_by == "interrupt" else ""
