@@ -42,9 +42,9 @@ from l2s_plugin.generate import taillard
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph.network import PolicyNetwork
-from l2s_plugin.policy.graph.scorer import GraphScorer
 from l2s_plugin.policy.selector import L2SSelector
+from l2s_plugin.policy.tpm_cam.network import PolicyNetwork
+from l2s_plugin.policy.tpm_cam.scorer import GraphScorer
 from l2s_plugin.schedule import Schedule
 
 METHODS = ("baseline", "single", "loop")

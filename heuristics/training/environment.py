@@ -23,7 +23,7 @@ from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
-from l2s_plugin.policy.graph.graphs import GraphBatch, node_features
+from l2s_plugin.policy.tpm_cam.graphs import GraphBatch, node_features
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.selectors import per_duration

@@ -20,8 +20,8 @@ from heuristics.training.environment import Environment
 from heuristics.training.torchrun import Processes
 from l2s_plugin.errors import L2SError
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph.graphs import GraphBatch
-from l2s_plugin.policy.graph.network import PolicyNetwork, frozen_statistics
+from l2s_plugin.policy.tpm_cam.graphs import GraphBatch
+from l2s_plugin.policy.tpm_cam.network import PolicyNetwork, frozen_statistics
 
 _EPS = 1e-5
 _CRITIC_WEIGHT = 0.5

@@ -20,7 +20,7 @@ from l2s_plugin.errors import L2SError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph.graphs import node_features
+from l2s_plugin.policy.tpm_cam.graphs import node_features
 from l2s_plugin.schedule import Schedule
 
 Observation = dict[str, NDArray[Any]]

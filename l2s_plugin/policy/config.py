@@ -111,7 +111,7 @@ class PolicyConfig(_Architecture):
         return self.width * (self.has_tpm + self.has_cam)
 
     def shapes(self) -> dict[str, Shape]:
-        """Name and shape of every tensor, as in the `state_dict` of `l2s_plugin.policy.graph.network.PolicyNetwork`."""
+        """As in the `state_dict` of `l2s_plugin.policy.tpm_cam.network.PolicyNetwork`."""
         shapes: dict[str, Shape] = {}
         width, heads, q = self.width, self.heads, self.action_width
         for layer in range(self.layers):

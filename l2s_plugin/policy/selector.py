@@ -19,7 +19,7 @@ from l2s_plugin.policy.moves.scorer import MoveScorer
 from l2s_plugin.registry import Registry
 
 if TYPE_CHECKING:
-    from l2s_plugin.policy.graph.scorer import GraphScorer
+    from l2s_plugin.policy.tpm_cam.scorer import GraphScorer
 
 FAST = "l2s-fast"  # the policy of the selector of that name
 
@@ -63,7 +63,7 @@ class L2SSelector:
         if isinstance(self.policy.config, MovePolicyConfig):
             self._scorer = MoveScorer(self.policy.config, self.policy.weights)
         else:
-            from l2s_plugin.policy.graph.scorer import GraphScorer  # compiles the network, which other policies spare
+            from l2s_plugin.policy.tpm_cam.scorer import GraphScorer  # compiles the network, which other policies spare
 
             self._scorer = GraphScorer(self.policy.config, self.policy.weights, device)
         self.compiled = self._scorer.selector(self.name, sample)

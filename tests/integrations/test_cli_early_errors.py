@@ -19,7 +19,7 @@ from integrations.cli import l2s
 try:
     l2s(sys.argv[1:])
 except SystemExit as end:
-    print(end.code, "heuristics.loop.kernels" in sys.modules, "l2s_plugin.kernels.graph_network" in sys.modules)
+    print(end.code, "heuristics.loop.kernels" in sys.modules, "l2s_plugin.kernels.tpm_cam" in sys.modules)
 """
 
 

@@ -17,7 +17,7 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.moves import NEVER
 from l2s_plugin.kernels.state import new_state, set_order
-from l2s_plugin.policy.graph.graphs import batch_graphs
+from l2s_plugin.policy.tpm_cam.graphs import batch_graphs
 
 # re-entrant, ragged, with zero durations; both of one size
 ODD = [

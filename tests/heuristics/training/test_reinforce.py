@@ -21,7 +21,7 @@ from heuristics.training.reinforce import (  # noqa: E402
     sample,
     stretch_loss,
 )
-from l2s_plugin.policy.graph.network import PolicyNetwork  # noqa: E402
+from l2s_plugin.policy.tpm_cam.network import PolicyNetwork  # noqa: E402
 
 tables = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.floats(-5, 5, width=32), min_size=3, max_size=3), min_size=n, max_size=n)

@@ -54,7 +54,7 @@ def batches() -> st.SearchStrategy[list[tuple[State, Moves]]]:
 
 def reference(config: PolicyConfig, seed: int, dtype: Any = torch.float64) -> tuple[Any, dict[str, np.ndarray]]:
     """The readable network with fixed random weights, ready for inference; and the weights."""
-    from l2s_plugin.policy.graph.network import PolicyNetwork
+    from l2s_plugin.policy.tpm_cam.network import PolicyNetwork
 
     weights = random_weights(config, seed)
     return PolicyNetwork.trained(config, weights).to(dtype), weights

@@ -48,7 +48,7 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize("config", CONFIGS)
 def test_shapes_are_those_of_the_reference_network(config):
     pytest.importorskip("torch_geometric")
-    from l2s_plugin.policy.graph.network import PolicyNetwork
+    from l2s_plugin.policy.tpm_cam.network import PolicyNetwork
 
     network = PolicyNetwork(config)
     assert config.shapes() == {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}

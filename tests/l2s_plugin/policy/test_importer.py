@@ -185,7 +185,7 @@ def imported(tmp_path_factory):
 @pytest.mark.parametrize("mode", ["batch", "running"])
 @pytest.mark.parametrize("case", golden_cases(), ids=lambda case: getattr(case, "name", None))
 def test_the_imported_policy_gives_the_scores_of_the_authors_code(imported, case, mode):
-    from l2s_plugin.policy.graph.scorer import GraphScorer
+    from l2s_plugin.policy.tpm_cam.scorer import GraphScorer
     from l2s_plugin.schedule import Schedule
 
     with np.load(GOLDEN, allow_pickle=False) as data:

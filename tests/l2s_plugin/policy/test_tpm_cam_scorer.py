@@ -15,7 +15,7 @@ from l2s_plugin.kernels.matmul import product
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph.scorer import CompiledNetwork, GraphScorer
+from l2s_plugin.policy.tpm_cam.scorer import CompiledNetwork, GraphScorer
 from l2s_plugin.schedule import Schedule
 from tests.policies import random_weights
 from tests.reference import NORMALISATIONS, golden_cases, golden_policy

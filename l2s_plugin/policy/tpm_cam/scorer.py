@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from l2s_plugin.devices import check_device
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.kernels.graph_network import ALIGN, HEADER, score_pairs
 from l2s_plugin.kernels.state import State
+from l2s_plugin.kernels.tpm_cam import ALIGN, HEADER, score_pairs
 from l2s_plugin.policy.checkpoint import checked_weights
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph.graphs import state_of
+from l2s_plugin.policy.tpm_cam.graphs import state_of
 from l2s_plugin.selectors import CompiledSelector, score_kernel
 
 if TYPE_CHECKING:
-    from l2s_plugin.policy.graph.network import PolicyNetwork
+    from l2s_plugin.policy.tpm_cam.network import PolicyNetwork
 
 Scores = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class GraphScorer:
             self._network = CompiledNetwork(config, weights)
         else:
             check_device(device)
-            from l2s_plugin.policy.graph.network import PolicyNetwork
+            from l2s_plugin.policy.tpm_cam.network import PolicyNetwork
 
             self._network = PolicyNetwork.trained(config, weights, device)
 
@@ -75,7 +75,7 @@ class GraphScorer:
 
 
 class CompiledNetwork:
-    """The network as one float32 array of weights and work space, for `l2s_plugin.kernels.graph_network`.
+    """The network as one float32 array of weights and work space, for `l2s_plugin.kernels.tpm_cam`.
 
     One array belongs to one thread at a time: searches that run side by side take one each from `parameters`.
     """

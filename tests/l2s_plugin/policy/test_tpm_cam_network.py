@@ -11,8 +11,8 @@ from l2s_plugin import generate
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.graph.graphs import batch_graphs, node_features
 from l2s_plugin.policy.importer import map_authors_keys
+from l2s_plugin.policy.tpm_cam.graphs import batch_graphs, node_features
 from l2s_plugin.schedule import Schedule
 from tests.policies import random_weights
 from tests.reference import NORMALISATIONS, GoldenCase, golden_cases, golden_policy
@@ -20,7 +20,7 @@ from tests.reference import NORMALISATIONS, GoldenCase, golden_cases, golden_pol
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from l2s_plugin.policy.graph.network import GraphBatchNorm, PolicyNetwork, arcs_of, frozen_statistics  # noqa: E402
+from l2s_plugin.policy.tpm_cam.network import GraphBatchNorm, PolicyNetwork, arcs_of, frozen_statistics  # noqa: E402
 from tests.l2s_plugin.policy.networks import (  # noqa: E402
     Moves,
     State,

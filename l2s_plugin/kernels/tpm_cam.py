@@ -1,7 +1,7 @@
 """The policy network's forward pass over the state of a search, compiled: no Python, no allocation, no GIL.
 
 Node x is operation x; n, which stands for "none" in the state, is the dummy start, n + 1 the dummy end. Weights and
-work space lie in one float32 array, `parameters`, laid out by `l2s_plugin.policy.graph.scorer` in the order in which
+work space lie in one float32 array, `parameters`, laid out by `l2s_plugin.policy.tpm_cam.scorer` in the order in which
 they are taken here; its first entries are the sizes. Every piece begins in a new cache line, else wide loads cross
 from one into the next, which takes half the speed.
 """

@@ -1,6 +1,6 @@
 """The policy network of the paper (section 4.2), written with PyG to be read and to be trained.
 
-Searches on the CPU use `l2s_plugin.kernels.graph_network`: the same scores, faster. Shapes: N nodes of all graphs of a
+Searches on the CPU use `l2s_plugin.kernels.tpm_cam`: the same scores, faster. Shapes: N nodes of all graphs of a
 batch together, G graphs, M candidate moves, p = `width`, q = `action_width`.
 
 Where the authors' code and the paper's text differ, this follows the code: see docs/policy-network.md.
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import missing_extra
 from l2s_plugin.policy.config import N_FEATURES, PolicyConfig
-from l2s_plugin.policy.graph.graphs import GraphBatch, batch_graphs
+from l2s_plugin.policy.tpm_cam.graphs import GraphBatch, batch_graphs
 
 try:
     import torch
