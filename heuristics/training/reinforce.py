@@ -5,8 +5,8 @@ Shapes: n moves, B trajectories.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,42 +14,34 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from heuristics.training.algorithms import Arrays, Batch, TrainingError
+from heuristics.training.algorithms import Batch, TrainingError
 from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import Environment
+from heuristics.training.learner import Learner
 from heuristics.training.torchrun import Processes
-from l2s_plugin.errors import L2SError
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.tpm_cam.graphs import GraphBatch
 from l2s_plugin.policy.tpm_cam.network import PolicyNetwork, frozen_statistics
 
 _EPS = 1e-5
 _CRITIC_WEIGHT = 0.5
-_ADAM = ("step", "exp_avg", "exp_avg_sq")
 
 
-class Reinforce:
-    """Network, critic and optimiser; several processes learn from their shares of a batch and average gradients."""
-
-    whole_searches: ClassVar[bool] = False
+class Reinforce(Learner):
+    """Network and critic; several processes learn from their shares of a batch and average gradients."""
 
     def __init__(self, config: TrainingConfig, processes: Processes, device: str) -> None:
         assert isinstance(config.policy, PolicyConfig)
-        self._config, self._processes = config, processes
         torch.manual_seed(config.seed)
         self.network = PolicyNetwork(config.policy).to(device).train()
         width = config.policy.embedding_width
         self._critic = nn.Sequential(nn.Linear(width, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
         self._critic.requires_grad_(config.baseline == "critic")
-        everything = (*self.network.parameters(), *self._critic.parameters())
-        self._parameters = [parameter for parameter in everything if parameter.requires_grad]
-        self._optimiser = torch.optim.Adam(self._parameters, lr=config.learning_rate)
+        super().__init__(config, processes, {"network": self.network, "critic": self._critic})
 
     def learn(self, batch: Batch) -> dict[str, float]:
         """Go through a batch, learning from every n moves."""
         config, seed = self._config, int(batch.rng.integers(2**31))
-        for group in self._optimiser.param_groups:
-            group["lr"] = batch.learning_rate
         environment = Environment(
             batch.instances, config.host, config.neighbourhood, self.network.config.features, config.reward,
             config.start, seed,
@@ -57,7 +49,7 @@ class Reinforce:
         rows, count = [], config.steps // config.horizon
         for k in range(count):
             loss, figures = self._stretch(environment, batch)
-            self._update(loss, batch)
+            self.update(loss, batch)
             rows.append(figures)
             batch.progress((k + 1) / count)
         means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
@@ -86,49 +78,6 @@ class Reinforce:
         """Scores of the moves (M), and what the critic expects of the schedules (B)."""
         scores, graphs = self.network.scores_and_embedding(seen)
         return scores, self._critic(graphs).squeeze(1)
-
-    def _update(self, loss: Tensor, batch: Batch) -> None:
-        self._optimiser.zero_grad()
-        loss.backward()
-        self._processes.average([parameter.grad for parameter in self._parameters if parameter.grad is not None])
-        norm = nn.utils.clip_grad_norm_(self._parameters, self._config.largest_gradient or torch.inf)
-        if not torch.isfinite(norm):
-            raise TrainingError(f"the gradient in batch {batch.number} are no finite numbers")
-        self._optimiser.step()
-
-    def weights(self) -> Arrays:
-        """Those of the network."""
-        return _arrays(self.network.state_dict())
-
-    def state(self) -> Arrays:
-        """Network, critic and optimiser; Adam knows parameters only once it has changed them."""
-        tensors = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
-        tensors |= {f"critic.{name}": tensor for name, tensor in self._critic.state_dict().items()}
-        known = self._optimiser.state_dict()["state"]
-        for i, parameter in enumerate(self._parameters):
-            fresh = (torch.zeros(()), torch.zeros_like(parameter), torch.zeros_like(parameter))
-            tensors |= {f"adam.{i}.{name}": tensor for name, tensor in zip(_ADAM, fresh, strict=True)}
-            tensors |= {f"adam.{i}.{name}": tensor for name, tensor in known.get(i, {}).items()}
-        return _arrays(tensors)
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a state."""
-        for name, array in state.items():
-            if name.startswith("adam.") and name.endswith((".step", "_sq")) and (array < 0).any():
-                raise L2SError(f"{name!r} holds negative numbers")
-
-        def part(prefix: str) -> dict[str, Tensor]:
-            return {n.removeprefix(prefix): torch.tensor(a) for n, a in state.items() if n.startswith(prefix)}
-
-        self.network.load_state_dict(part("network."))
-        self._critic.load_state_dict(part("critic."))
-        adam, optimiser = part("adam."), self._optimiser.state_dict()
-        optimiser["state"] = {i: {name: adam[f"{i}.{name}"] for name in _ADAM} for i in range(len(self._parameters))}
-        self._optimiser.load_state_dict(optimiser)
-
-
-def _arrays(tensors: Mapping[str, Tensor]) -> Arrays:
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
 class Sampled(NamedTuple):
