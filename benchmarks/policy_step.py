@@ -11,7 +11,7 @@ the baseline's scores are compared with ours.
 baseline   what the paper describes, written straightforwardly: a networkx graph per solution, the critical-path
            method on it, the network in PyG (GINConv, GATConv, BatchNorm1d), all nodes through the action network,
            a masked N x N matrix of scores, softmax, sample
-single     our search (python gear) with a selector in Python around the compiled network: `GraphScorer`
+single     our search (python gear) with a selector in Python around the compiled network: `PaperScorer`
 loop       our search (compiled gear): the compiled network inside the compiled loop
 """
 
@@ -44,7 +44,7 @@ from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.selector import L2SSelector
 from l2s_plugin.policy.tpm_cam.network import PolicyNetwork
-from l2s_plugin.policy.tpm_cam.scorer import GraphScorer
+from l2s_plugin.policy.tpm_cam.scorer import PaperScorer
 from l2s_plugin.schedule import Schedule
 
 METHODS = ("baseline", "single", "loop")
@@ -193,7 +193,7 @@ class BaselineSearch:
 class Sampler:
     """A selector in Python: samples from the softmax of the scores."""
 
-    def __init__(self, scorer: GraphScorer) -> None:
+    def __init__(self, scorer: PaperScorer) -> None:
         self.scorer = scorer
 
     def select(self, state: Any, moves: Any, rng: np.random.Generator) -> int:
@@ -218,7 +218,7 @@ class OurSearch:
         assert self.search.step == until, "no moves: choose another start"
 
 
-def check_agreement(baseline: BaselineSearch, scorer: GraphScorer) -> None:
+def check_agreement(baseline: BaselineSearch, scorer: PaperScorer) -> None:
     """The baseline and ours must score the same moves alike."""
     for _ in range(3):
         moves = baseline.moves()
@@ -237,7 +237,7 @@ def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
     # far from a good schedule, where some have no moves
     schedule = Schedule.from_linear_order(instance, random_order(instance, np.random.default_rng(1)))
     baseline = BaselineSearch(schedule, baseline_network(config, weights))
-    scorer = GraphScorer(config, weights)
+    scorer = PaperScorer(config, weights)
     check_agreement(baseline, scorer)
     policy = Policy("random", config, {name: value.numpy() for name, value in weights.items()})
     searches = {

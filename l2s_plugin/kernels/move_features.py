@@ -40,3 +40,11 @@ class MoveFeature(IntEnum):
 
 N_MOVE_FEATURES = len(MoveFeature)
 COMMON = (MoveFeature.GAP, MoveFeature.AGE, MoveFeature.CHOICES)  # the same for all moves of a state
+
+# What a network over graphs is told beside the graph: of an operation, and of a move
+N_NODE_FEATURES = 10
+ARC_FEATURES = (
+    MoveFeature.RECENCY_4, MoveFeature.RECENCY_16, MoveFeature.RECENCY_64, MoveFeature.RECENCY_512,
+    MoveFeature.RETURNS, MoveFeature.FORWARD, MoveFeature.PASSED, MoveFeature.AS_INCUMBENT,
+)  # fmt: skip
+N_ARC_FEATURES = len(ARC_FEATURES)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self, get_type_hints
 
 from l2s_plugin.errors import L2SError, unknown_name
-from l2s_plugin.kernels.move_features import N_MOVE_FEATURES
+from l2s_plugin.kernels.move_features import N_ARC_FEATURES, N_MOVE_FEATURES, N_NODE_FEATURES
 from l2s_plugin.records import check
 
 Shape = tuple[int, ...]
@@ -21,7 +21,10 @@ _CHOICES = {
     "normalisation": ("batch", "running"),
     "features": ("paper", "scaled"),
 }
-_LIMITS = {"width": (1, 4096), "layers": (1, 64), "heads": (1, 64), "action_width": (1, 4096), "action_layers": (1, 64)}
+_LIMITS = {
+    "width": (1, 4096), "layers": (1, 64), "heads": (1, 64), "action_width": (1, 4096), "action_layers": (1, 64),
+    "hidden": (1, 4096), "head": (1, 4096),
+}  # fmt: skip
 
 
 def check_options(
@@ -135,6 +138,33 @@ class PolicyConfig(_Architecture):
 
 
 @dataclass(frozen=True)
+class GraphPolicyConfig(_Architecture):
+    """Our network over the surroundings of moves (`l2s_plugin.policy.graph.network`)."""
+
+    network: ClassVar[str] = "graph"
+
+    width: int = 32  # numbers per operation
+    hidden: int = 32  # numbers in the middle of a layer
+    layers: int = 2  # arcs that a message travels
+    head: int = 64  # numbers in the middle of what scores a pair of operations
+
+    def __post_init__(self) -> None:
+        check_options(self, "policy ", _LIMITS, {})
+
+    def shapes(self) -> dict[str, Shape]:
+        """As in the `state_dict` of `GraphNetwork`."""
+        width, hidden, head = self.width, self.hidden, self.head
+        shapes: dict[str, Shape] = {"embed.weight": (width, N_NODE_FEATURES), "embed.bias": (width,)}
+        for layer in range(self.layers):
+            at = f"layers.{layer}"
+            shapes |= {f"{at}.norm.weight": (width,), f"{at}.norm.bias": (width,)}
+            shapes |= {f"{at}.inward.weight": (hidden, 5 * width), f"{at}.inward.bias": (hidden,)}
+            shapes |= {f"{at}.outward.weight": (width, hidden), f"{at}.outward.bias": (width,)}
+        shapes |= {"first.weight": (head, 2 * width + N_ARC_FEATURES), "first.bias": (head,)}
+        return shapes | {"last.weight": (1, head), "last.bias": (1,)}
+
+
+@dataclass(frozen=True)
 class MovePolicyConfig(_Architecture):
     """A weighted sum of numbers about each move, quick enough for the compiled loop (`kernels.move_rule`)."""
 
@@ -156,7 +186,7 @@ class MovePolicyConfig(_Architecture):
         return shapes | {"drift": (2, N_MOVE_FEATURES)} if self.drift else shapes
 
 
-AnyConfig = PolicyConfig | MovePolicyConfig
-ARCHITECTURES: dict[str, type[PolicyConfig] | type[MovePolicyConfig]] = {
-    config.network: config for config in (PolicyConfig, MovePolicyConfig)
+AnyConfig = PolicyConfig | GraphPolicyConfig | MovePolicyConfig
+ARCHITECTURES: dict[str, type[AnyConfig]] = {
+    config.network: config for config in (PolicyConfig, GraphPolicyConfig, MovePolicyConfig)
 }

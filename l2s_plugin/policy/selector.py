@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.checkpoint import Policy
-from l2s_plugin.policy.config import MovePolicyConfig
+from l2s_plugin.policy.config import GraphPolicyConfig, MovePolicyConfig
 from l2s_plugin.policy.library import find_policy
 from l2s_plugin.policy.moves.scorer import MoveScorer
 from l2s_plugin.registry import Registry
 
 if TYPE_CHECKING:
-    from l2s_plugin.policy.tpm_cam.scorer import GraphScorer
+    from l2s_plugin.policy.graph.scorer import GraphScorer
+    from l2s_plugin.policy.tpm_cam.scorer import PaperScorer
 
 FAST = "l2s-fast"  # the policy of the selector of that name
 
@@ -59,13 +60,17 @@ class L2SSelector:
         self._default = policy is None
         self._device, self._registry = device, registry
         self.name = f"{'l2s' if sample else 'l2s-greedy'}:{self.policy.name}"
-        self._scorer: GraphScorer | MoveScorer
+        self._scorer: GraphScorer | PaperScorer | MoveScorer
         if isinstance(self.policy.config, MovePolicyConfig):
             self._scorer = MoveScorer(self.policy.config, self.policy.weights)
-        else:
-            from l2s_plugin.policy.tpm_cam.scorer import GraphScorer  # compiles the network, which other policies spare
+        elif isinstance(self.policy.config, GraphPolicyConfig):  # imported where needed: each compiles its own network
+            from l2s_plugin.policy.graph.scorer import GraphScorer
 
             self._scorer = GraphScorer(self.policy.config, self.policy.weights, device)
+        else:
+            from l2s_plugin.policy.tpm_cam.scorer import PaperScorer
+
+            self._scorer = PaperScorer(self.policy.config, self.policy.weights, device)
         self.compiled = self._scorer.selector(self.name, sample)
 
     def for_host(self, host: str) -> L2SSelector:

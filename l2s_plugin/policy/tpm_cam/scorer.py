@@ -43,7 +43,7 @@ def _score(state, moves, count, parameters, scores):  # type: ignore[no-untyped-
     score_pairs(state, moves.u, moves.v, count, parameters, scores)
 
 
-class GraphScorer:
+class PaperScorer:
     """Scores of candidate moves by a policy over graphs, for one state or many.
 
     On `device` "cpu" by the compiled network; on one in torch's words ("cuda", "cpu:0", ...) by the reference, whose

@@ -168,7 +168,7 @@ def test_tensors_of_another_architecture_are_named(tmp_path):
     assert "damaged header: architecture:1: not JSON" in message({}, architecture="{")
     assert "damaged header: record is missing" in message({}, record="")
     assert "format version '2', expected '1'" in message({}, version="2")
-    assert "network of kind 'mlp', expected 'tpm+cam' or 'moves'" in message({}, network="mlp")
+    assert "network of kind 'mlp', expected 'tpm+cam' or 'graph' or 'moves'" in message({}, network="mlp")
     assert "not a policy" in message({}, format="pt")
 
 

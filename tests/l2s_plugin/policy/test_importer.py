@@ -185,12 +185,12 @@ def imported(tmp_path_factory):
 @pytest.mark.parametrize("mode", ["batch", "running"])
 @pytest.mark.parametrize("case", golden_cases(), ids=lambda case: getattr(case, "name", None))
 def test_the_imported_policy_gives_the_scores_of_the_authors_code(imported, case, mode):
-    from l2s_plugin.policy.tpm_cam.scorer import GraphScorer
+    from l2s_plugin.policy.tpm_cam.scorer import PaperScorer
     from l2s_plugin.schedule import Schedule
 
     with np.load(GOLDEN, allow_pickle=False) as data:
         expected = data[f"{case.name}/scores_{mode}_statistics"]
-    scorer = GraphScorer(replace(imported.config, normalisation=mode), imported.weights)
+    scorer = PaperScorer(replace(imported.config, normalisation=mode), imported.weights)
     schedule = Schedule.from_machine_orders(case.instance, case.machine_orders)
     (scores,) = scorer.scores_batch([schedule], [case.moves.T])
     assert scores == pytest.approx(expected, rel=1e-3)

@@ -15,7 +15,7 @@ from l2s_plugin.kernels.matmul import product
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.policy.config import PolicyConfig
-from l2s_plugin.policy.tpm_cam.scorer import CompiledNetwork, GraphScorer
+from l2s_plugin.policy.tpm_cam.scorer import CompiledNetwork, PaperScorer
 from l2s_plugin.schedule import Schedule
 from tests.policies import random_weights
 from tests.reference import NORMALISATIONS, golden_cases, golden_policy
@@ -46,7 +46,7 @@ def state_of(schedule: Schedule) -> State:
 def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Moves]], seed: int) -> None:
     states, moves = ([row[k] for row in batch] for k in (0, 1))
     network, weights = reference(config, seed)
-    assert_close(GraphScorer(config, weights).scores_batch(states, moves), reference_scores(network, states, moves))
+    assert_close(PaperScorer(config, weights).scores_batch(states, moves), reference_scores(network, states, moves))
 
 
 @pytest.mark.parametrize("normalisation", NORMALISATIONS)
@@ -54,7 +54,7 @@ def test_equals_the_reference(config: PolicyConfig, batch: list[tuple[State, Mov
 def test_reproduces_the_golden_scores(case, normalisation: str) -> None:
     config, weights = golden_policy(normalisation)
     state = state_of(Schedule.from_machine_orders(case.instance, case.machine_orders))
-    (scores,) = GraphScorer(config, weights).scores_batch([state], [case.moves.T])
+    (scores,) = PaperScorer(config, weights).scores_batch([state], [case.moves.T])
     np.testing.assert_allclose(scores, case.scores[normalisation], rtol=1e-5)
 
 
@@ -88,7 +88,7 @@ def test_both_forms_behind_one_interface() -> None:
     schedule = Schedule.from_linear_order(instance, np.arange(30))
     state = state_of(schedule)
     weights = random_weights(SMALL)
-    compiled, by_torch = GraphScorer(SMALL, weights), GraphScorer(SMALL, weights, "cpu:0")
+    compiled, by_torch = PaperScorer(SMALL, weights), PaperScorer(SMALL, weights, "cpu:0")
     assert compiled.selector("name", sample=True) is not None
     assert by_torch.selector("name", sample=True) is None
     u, v = [0, 5, 10], [6, 12, 3]
@@ -105,7 +105,7 @@ def test_both_forms_behind_one_interface() -> None:
 def test_a_missing_device_is_one_clear_line() -> None:
     for device in ("cuda:7", "nonsense"):
         with pytest.raises(L2SError, match=f"device '{device}' cannot be used") as caught:
-            GraphScorer(SMALL, random_weights(SMALL), device)
+            PaperScorer(SMALL, random_weights(SMALL), device)
         assert "\n" not in str(caught.value)
 
 
@@ -121,9 +121,9 @@ def test_bad_weights_and_moves_are_one_clear_line() -> None:
         if value is None:
             del broken[name]
         with pytest.raises(L2SError, match=message):
-            GraphScorer(SMALL, broken)
+            PaperScorer(SMALL, broken)
     state = state_of(Schedule.from_linear_order(taillard(2, 2, 1, 2), np.arange(4)))
-    scorer = GraphScorer(SMALL, weights)
+    scorer = PaperScorer(SMALL, weights)
     with pytest.raises(L2SError, match="operations from 0 to 3"):
         scorer.scores_batch([state], [([0], [4])])
     with pytest.raises(L2SError, match="state of a search or a schedule, got str"):

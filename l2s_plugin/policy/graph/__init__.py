@@ -1,0 +1,1 @@
+"""Our own network over graphs: messages both ways, of the surroundings of the moves alone."""
