@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
-from l2s_plugin.policy.config import AnyConfig, MovePolicyConfig, PolicyConfig
+from l2s_plugin.policy.config import AnyConfig, GraphPolicyConfig, MovePolicyConfig, PolicyConfig
 from l2s_plugin.specs import Spec
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ ALGORITHMS = {
     spec.name: spec
     for spec in (
         AlgorithmSpec("reinforce", "heuristics.training.reinforce:Reinforce"),
+        AlgorithmSpec("imitation", "heuristics.training.imitation:Imitation", policy=GraphPolicyConfig),
         AlgorithmSpec("evolution", "heuristics.training.evolution:Evolution", policy=MovePolicyConfig),
         AlgorithmSpec("slopes", "heuristics.training.slopes:Slopes", policy=MovePolicyConfig),
     )

@@ -12,7 +12,14 @@ from heuristics.training.environment import HOSTS, REWARDS
 from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError, unknown_name
 from l2s_plugin.kernels.move_features import MoveFeature
-from l2s_plugin.policy.config import ARCHITECTURES, AnyConfig, MovePolicyConfig, PolicyConfig, check_options
+from l2s_plugin.policy.config import (
+    ARCHITECTURES,
+    AnyConfig,
+    GraphPolicyConfig,
+    MovePolicyConfig,
+    PolicyConfig,
+    check_options,
+)
 from l2s_plugin.records import check
 
 _CHOICES = {
@@ -42,9 +49,11 @@ class TrainingConfig:
     horizon: int = 10  # moves n between two updates of the weights
     learning_rate: float = 5e-5  # of Adam, or what "slopes" are multiplied by; the paper keeps it constant
     decay: bool = False  # whether it falls linearly to zero over the run
-    # "reinforce": n-step REINFORCE (paper, algorithm 1). For policies over moves: "evolution" of their rule by the
-    # cross-entropy method (see evolution.py), or by its "slopes" from mirrored trials (see slopes.py).
+    # "reinforce": n-step REINFORCE (paper, algorithm 1). For networks over graphs of our own: "imitation" of a rule
+    # (see imitation.py). For policies over moves: "evolution" of their rule by the cross-entropy method (see
+    # evolution.py), or by its "slopes" from mirrored trials (see slopes.py).
     algorithm: str = "reinforce"
+    teacher: str = "l2s"  # whom "imitation" learns from: "boltzmann", or a policy over moves
     population: int = 48  # how many weights "evolution" tries per batch
     # The move features (names of `MoveFeature` in small letters) that "slopes" gives weights to; all when empty.
     # Features without a weight cost a search nothing.
@@ -123,6 +132,18 @@ def _changed(policy: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
 
 PRESETS = {
     "paper": TrainingConfig(),
+    "graph": TrainingConfig(
+        sizes=("10x10", "15x10", "15x15", "20x10", "20x15"),
+        batches=60,
+        steps=200,
+        horizon=1,
+        learning_rate=1e-3,
+        decay=True,
+        algorithm="imitation",
+        validation_size="15x15",
+        validation_every=5,
+        policy=GraphPolicyConfig(),
+    ),
     "fast": TrainingConfig(
         sizes=("10x10", "15x15", "20x15", "20x10", "30x15", "20x20"),
         batches=30,

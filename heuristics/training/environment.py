@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from heuristics.hosts.dispatching import dispatch
@@ -20,9 +21,11 @@ from heuristics.loop.memory import Memory, begin_record, move_capacity, new_reco
 from heuristics.training import kernels
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.instance import Instance
+from l2s_plugin.kernels.move_features import ARC_FEATURES, N_MOVE_FEATURES, N_NODE_FEATURES
 from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
+from l2s_plugin.policy.graph.network import Surroundings
 from l2s_plugin.policy.tpm_cam.graphs import GraphBatch, node_features
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
@@ -174,6 +177,20 @@ class Environment:
             v=moves.v[b, self._rows] + first[b, 0] + 1,
             move_graph=b,
         )
+
+    def surroundings(self, device: str = "cpu") -> tuple[Surroundings, NDArray[np.float32]]:
+        """The same for a network over surroundings, beside all that is known about the moves (M, `MoveFeature`)."""
+        count, n = self._states.order.shape
+        nodes = np.empty((count, n, N_NODE_FEATURES), np.float32)
+        neighbours = np.empty((count, n, 4), np.int64)
+        features = np.zeros((len(self._rows), N_MOVE_FEATURES), np.float32)
+        b, rows = self._trajectory, self._rows
+        kernels.observe_graphs(
+            self._states, self._moves, b, rows, self._per_duration.astype(np.float32), nodes, neighbours, features
+        )
+        u, v = (column[b, rows].astype(np.int64) + b * n for column in (self._moves.u, self._moves.v))
+        arrays = (nodes.reshape(-1, N_NODE_FEATURES), neighbours.reshape(-1, 4), u, v, features[:, ARC_FEATURES])
+        return Surroundings(*(torch.as_tensor(array, device=device) for array in arrays)), features
 
     def promises(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """By how much every admissible move promises to lower the makespan, in mean durations; and for how many steps

@@ -7,10 +7,13 @@ instances with the same number of operations.
 from __future__ import annotations
 
 import numba
+import numpy as np
 
 from heuristics.loop.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.moves import Moves
+from l2s_plugin.kernels.graph import fill_nodes
+from l2s_plugin.kernels.move_rule import EVERYTHING, fill_move_features
+from l2s_plugin.kernels.moves import NO_LIMIT, Moves
 from l2s_plugin.kernels.state import State
 
 
@@ -59,3 +62,24 @@ def advance_batch(states, moves, records, rules, counts, chosen, improved, decre
         improved[b] = best - record.counters[BEST]
         decreased[b] = before - state.makespan[0]
     return -1
+
+
+@kernel
+def observe_graphs(states, moves, trajectory, rows, per_duration, nodes, neighbours, features):
+    """Inputs of a network over graphs: operations (B, n, ...), their neighbours, all features of the moves (M, ...).
+
+    `trajectory` and `rows` say where each of the M moves is.
+    """
+    count, n = nodes.shape[0], nodes.shape[1]
+    for b in range(count):
+        fill_nodes(state_of(states, b), per_duration[b], nodes[b], neighbours[b], b * n, count * n)
+    for i in range(rows.shape[0]):
+        b, row = trajectory[i], rows[i]
+        state, move = state_of(states, b), moves_of(moves, b)
+        if i == 0 or trajectory[i - 1] != b:
+            smallest = np.int64(NO_LIMIT)
+            for j in range(i, rows.shape[0]):
+                if trajectory[j] != b:
+                    break
+                smallest = min(smallest, np.int64(move.value[rows[j]]))
+        fill_move_features(state, move, row, per_duration[b], smallest, EVERYTHING, features[i])

@@ -357,7 +357,7 @@ def test_training_stops_at_numbers_that_are_not_finite(
             return original(self, *arguments)
         return original(self, arguments[0] * float("inf"), arguments[1])
 
-    name = "_stretch" if what == "scores" else "_update"
+    name = "_stretch" if what == "scores" else "update"
     original = getattr(Reinforce, name)
     monkeypatch.setattr(Reinforce, name, poison)
     with pytest.raises(TrainingError, match=f"the {what} in batch 3 are no finite numbers; stopped, .* holds batch 2"):
@@ -426,7 +426,7 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"seed": -1}, "seed must be a whole number"),
         ({"warm_up": 3}, "unknown training option 'warm_up'"),
         ({"policy": {"hints": True}}, "policies with hints True are no longer supported"),
-        ({"algorithm": "a2c"}, "algorithm must be reinforce or evolution or slopes, got 'a2c'"),
+        ({"algorithm": "a2c"}, "algorithm must be reinforce or imitation or evolution or slopes, got 'a2c'"),
     ],
 )
 def test_impossible_configurations_are_told(changes: dict[str, Any], words: str) -> None:
