@@ -186,7 +186,15 @@ class Environment:
         features = np.zeros((len(self._rows), N_MOVE_FEATURES), np.float32)
         b, rows = self._trajectory, self._rows
         kernels.observe_graphs(
-            self._states, self._moves, b, rows, self._per_duration.astype(np.float32), nodes, neighbours, features
+            self._states,
+            self._moves,
+            self._counts,
+            b,
+            rows,
+            self._per_duration.astype(np.float32),
+            nodes,
+            neighbours,
+            features,
         )
         u, v = (column[b, rows].astype(np.int64) + b * n for column in (self._moves.u, self._moves.v))
         arrays = (nodes.reshape(-1, N_NODE_FEATURES), neighbours.reshape(-1, 4), u, v, features[:, ARC_FEATURES])

@@ -7,13 +7,12 @@ instances with the same number of operations.
 from __future__ import annotations
 
 import numba
-import numpy as np
 
 from heuristics.loop.kernels import BEST, EVENTS, STEP, Record, first_free, list_and_rate, take
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.graph import fill_nodes
-from l2s_plugin.kernels.move_rule import EVERYTHING, fill_move_features
-from l2s_plugin.kernels.moves import NO_LIMIT, Moves
+from l2s_plugin.kernels.move_rule import EVERYTHING, fill_common_features, fill_move_features, smallest_admissible
+from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.kernels.state import State
 
 
@@ -65,7 +64,7 @@ def advance_batch(states, moves, records, rules, counts, chosen, improved, decre
 
 
 @kernel
-def observe_graphs(states, moves, trajectory, rows, per_duration, nodes, neighbours, features):
+def observe_graphs(states, moves, counts, trajectory, rows, per_duration, nodes, neighbours, features):
     """Inputs of a network over graphs: operations (B, n, ...), their neighbours, all features of the moves (M, ...).
 
     `trajectory` and `rows` say where each of the M moves is.
@@ -77,9 +76,6 @@ def observe_graphs(states, moves, trajectory, rows, per_duration, nodes, neighbo
         b, row = trajectory[i], rows[i]
         state, move = state_of(states, b), moves_of(moves, b)
         if i == 0 or trajectory[i - 1] != b:
-            smallest = np.int64(NO_LIMIT)
-            for j in range(i, rows.shape[0]):
-                if trajectory[j] != b:
-                    break
-                smallest = min(smallest, np.int64(move.value[rows[j]]))
+            smallest = smallest_admissible(move, counts[b])
+        fill_common_features(state, move, counts[b], per_duration[b], features[i])
         fill_move_features(state, move, row, per_duration[b], smallest, EVERYTHING, features[i])

@@ -13,7 +13,7 @@ from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.dense import float_kernel
 from l2s_plugin.kernels.matmul import product
 from l2s_plugin.kernels.move_features import ARC_FEATURES, N_ARC_FEATURES, N_NODE_FEATURES
-from l2s_plugin.kernels.move_rule import INCUMBENT, RECENCY, SHAPE, fill_move_features
+from l2s_plugin.kernels.move_rule import INCUMBENT, RECENCY, SHAPE, fill_common_features, fill_move_features
 from l2s_plugin.kernels.state import HALT
 from l2s_plugin.kernels.tpm_cam import after, matrix
 from l2s_plugin.selectors import score_kernel
@@ -64,7 +64,8 @@ def fill_nodes(state, per_duration, features, neighbours, first, none):
 
 @float_kernel
 def fill_arc_features(state, moves, row, per_duration, work, features):
-    """What the host remembers of a move, and its shape; `work` holds all features of a move for a moment."""
+    """What the host remembers of a move, and its shape; `work` holds all features of a move for a moment, and those
+    that all moves have in common (`fill_common_features`) before."""
     fill_move_features(state, moves, row, per_duration, np.int64(0), ARC_GROUPS, work)
     for k in range(N_ARC_FEATURES):
         features[k] = work[_ARCS[k]]
@@ -205,6 +206,7 @@ def score_surroundings(state, moves, count, parameters, scores):
             for i in range(rows):
                 for j in range(width):
                     h[first + i, j] += change[i, j]
+    fill_common_features(state, moves, count, per_duration, all_features)
     row = 0
     while row < count:
         rows, first = 0, row

@@ -46,5 +46,6 @@ N_NODE_FEATURES = 10
 ARC_FEATURES = (
     MoveFeature.RECENCY_4, MoveFeature.RECENCY_16, MoveFeature.RECENCY_64, MoveFeature.RECENCY_512,
     MoveFeature.RETURNS, MoveFeature.FORWARD, MoveFeature.PASSED, MoveFeature.AS_INCUMBENT,
+    MoveFeature.GAP, MoveFeature.AGE,
 )  # fmt: skip
 N_ARC_FEATURES = len(ARC_FEATURES)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.graph import N_ARC_FEATURES, N_NODE_FEATURES, fill_arc_features, fill_nodes
+from l2s_plugin.kernels.move_rule import fill_common_features
 from l2s_plugin.kernels.moves import Moves
 from l2s_plugin.policy.graph.network import Surroundings
 from l2s_plugin.selectors import per_duration
@@ -19,6 +20,7 @@ from l2s_plugin.selectors import per_duration
 @kernel
 def fill_arcs(state, moves, rows, per_duration, work, features):  # type: ignore[no-untyped-def]
     """Inputs of the moves in those rows."""
+    fill_common_features(state, moves, rows.shape[0], per_duration, work)
     for i in range(rows.shape[0]):
         fill_arc_features(state, moves, rows[i], per_duration, work, features[i])
 
