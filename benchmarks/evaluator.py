@@ -15,6 +15,11 @@ pyg-scatter    the paper's message passing with PyG: every round sends messages 
 torch          our message passing (`message_passing.evaluate_tensors`), on the CPU
 compiled       our compiled engine (`Evaluator.evaluate_packed`)
 from-orders    the same from one order per solution (`Evaluator.evaluate`), packing and checking them included
+
+    python benchmarks/evaluator.py --hosts [--size 15x15]
+
+The time of a step of the paper's TSN5 (tabu search, N5, the smallest exact makespan), alone and in batches: with the
+compiled exact values, and with either engine of the evaluator, which rates the neighbours of all searches in one call.
 """
 
 from __future__ import annotations
@@ -34,6 +39,8 @@ import numpy as np
 import torch
 from torch_geometric.nn import MessagePassing
 
+import l2s_plugin as l2s
+from heuristics import tabu_search_batch
 from l2s_plugin.evaluator import Evaluator, pack
 from l2s_plugin.evaluator.message_passing import evaluate_tensors, solution_tensors
 from l2s_plugin.instance import Instance
@@ -229,6 +236,27 @@ def measure(n_jobs: int, n_machines: int, batch_size: int, skip_slow: bool, budg
     return seconds
 
 
+def measure_hosts(n_jobs: int, n_machines: int, count: int, budget: float) -> dict[str, float]:
+    """Milliseconds per step of `count` searches, by who rates the moves; all take the same path."""
+    rng = np.random.default_rng(count)
+    instances = [random_solution(n_jobs, n_machines, rng)[0] for _ in range(count)]
+    seeds, found = list(range(count)), {}
+
+    def run(evaluator: str | None, steps: int) -> list[int]:
+        options = {"seeds": seeds, "known_bounds": False, "evaluator": evaluator}
+        results = tabu_search_batch(instances, "greedy", "n5", stop=l2s.stop.steps(steps), **options)
+        return [result.makespan for result in results]
+
+    def seconds(evaluator: str | None, steps: int) -> float:
+        return median_seconds(lambda: run(evaluator, steps), budget)[0]
+
+    for evaluator, steps in ((None, 2000), ("compiled", 20), ("message-passing", 5)):
+        begin = seconds(evaluator, 1)  # what a run costs beside its steps
+        found[evaluator or "compiled values"] = 1000 * max(seconds(evaluator, steps + 1) - begin, 0) / steps
+    assert run(None, 5) == run("compiled", 5) == run("message-passing", 5)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", default="100x20", help="jobs x machines (default: %(default)s, as in the paper)")
@@ -237,9 +265,16 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=5.0, help="seconds to repeat each run (default: %(default)s)")
     parser.add_argument("--output", metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for torch and for the compiled engine")
+    parser.add_argument("--hosts", action="store_true", help="steps of tabu searches instead")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     n_jobs, n_machines = map(int, options.size.split("x"))
+    if options.hosts:
+        print(f"{options.size}, milliseconds per step of all searches, {options.threads} threads")
+        for count in (1, 64, 512):
+            figures = measure_hosts(n_jobs, n_machines, count, options.budget)
+            print(f"{count:>4} searches:", *(f"{name} {value:.3f}" for name, value in figures.items()), flush=True)
+        return
     sizes = [int(size) for size in options.batches.split(",")]
     measure(n_jobs, n_machines, 1, True, 0.1)  # compilation and first calls
     methods = [method for method in METHODS if not (options.skip_slow and method in SLOW)]

@@ -17,12 +17,12 @@ POPULATION = TRAJECTORY | {"tenure", "workers", "population", "patience", "polis
 def l2s_methods() -> list[MethodSpec]:
     return [
         MethodSpec("memetic", "heuristics.population:memetic", "tabu search on a population", POPULATION),
-        MethodSpec("tabu", _FOLLOW, "one tabu search trajectory", TRAJECTORY | {"tenure"}),
+        MethodSpec("tabu", _FOLLOW, "one tabu search trajectory", TRAJECTORY | {"tenure", "evaluator"}),
         MethodSpec(
             "local-search",
             _FOLLOW,
             "one trajectory that may go back where it came from",
-            TRAJECTORY | {"forbid_undo", "recent", "annealing"},
+            TRAJECTORY | {"forbid_undo", "recent", "annealing", "evaluator"},
         ),
         MethodSpec("dispatch", _RULES + "dispatch_method", "a dispatching rule alone", frozenset({"initial"})),
     ]

@@ -73,6 +73,9 @@ class Configuration:
         the temperature multiplied by `cooling` after every step. With `selector="random"` this is simulated annealing.
     gear
         `"compiled"` or `"python"`; chosen from what selector and neighbourhood offer when None.
+    evaluator
+        An `Evaluator`, or its name as in `"message-passing:cuda"`: rates all neighbours in one call, in the python
+        gear, for selectors that go by exact makespans (`greedy`, `best-improvement`, `first-improvement`).
     exchange
         Cooperation: seconds between two exchanges, if the limit is not in steps.
     scheduler
@@ -102,6 +105,7 @@ class Configuration:
     recent: int = RECENT
     annealing: tuple[float, float] | None = None
     gear: str | None = None
+    evaluator: Any = None
     exchange: float = 1.0
     scheduler: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -157,6 +161,10 @@ class Configuration:
             if not (os.sep in policy or "." in policy or Path(policy).exists()):
                 registry.spec(PolicySpec, policy)  # a file may be there for the workers alone
             changes |= {"selector": f"{self.selector or 'l2s'}:{policy}", "policy": None}
+        if self.evaluator is not None:
+            from l2s_plugin.evaluator import Evaluator  # imports kernels
+
+            changes["evaluator"] = Evaluator.of(self.evaluator)
         if self.polisher == NO_POLISHER:
             changes["polisher"] = None
         self.check_names(registry)
@@ -249,6 +257,10 @@ COMMAND_LINE = {
         "Selector of every other trajectory of a complete population, or none; l2s-fast unless given.", SelectorSpec
     ),
     "gear": CommandLine("How steps are taken; the best available.", metavar=None, choices=("compiled", "python")),
+    "evaluator": CommandLine(
+        "Rates all moves of a step at once, for selectors that go by exact makespans: compiled, message-passing or "
+        "message-passing:DEVICE (tabu, local-search).", None, "ENGINE",
+    ),
     "forbid_undo": _switch(
         "Whether the last move may be undone at once (local-search); as the selector likes it unless given.",
         "--forbid-undo/--allow-undo",
@@ -287,6 +299,7 @@ class Options(TypedDict, total=False):
     recent: int
     annealing: tuple[float, float] | None
     gear: str | None
+    evaluator: Any
     exchange: float
     parameters: Mapping[str, Any]
     log: Callable[[str], None] | bool

@@ -1,8 +1,8 @@
 """Trajectories: local search takes the selected move again and again, tabu search does not go back at once.
 
 Many of them may go in lock-step: on a device that likes large batches, the selector scores all states in one forward
-pass. The compiled kernels keep times, moves and critical paths up to date, as in a single search: no evaluation of
-whole schedules is quicker than repairing a part. Selectors that have a compiled form take turns in it, some steps each.
+pass, and an `evaluator=` rates the neighbours of all. The compiled kernels keep times, moves and critical paths up to
+date, as in a single search. Selectors that have a compiled form take turns in it, some steps each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from heuristics.configuration import FIRST_RULE, Configuration, Ending, Options,
 from heuristics.hosts.dispatching import dispatch
 from heuristics.loop import kernels
 from heuristics.loop.memory import Memory
-from heuristics.loop.search import PYTHON, Search, selector_for
+from heuristics.loop.search import PYTHON, Search, rate_together, selector_for
 from heuristics.monitor import Monitor, Pace, SearchError
 from heuristics.result import Result
 from l2s_plugin.bounds import lower_bound
@@ -210,7 +210,9 @@ class _Member:
             memory = Memory(tenure=(1, 1) if undo else (0, 0), recent=way.recent, annealing=way.annealing)
         else:
             memory = tabu_memory(instance, way.tenure)
-        self.search = Search(instance, way.neighbourhood, way.selector, memory, way.seed, way.gear, monitor.registry)
+        self.search = Search(
+            instance, way.neighbourhood, way.selector, memory, way.seed, way.gear, monitor.registry, way.evaluator
+        )
 
     def start(self) -> None:
         way = self.way
@@ -248,7 +250,8 @@ def _drive(members: list[_Member]) -> list[Result]:
     lead, first = members[0].monitor, members[0].search
     for member in members:
         lead.watch(member.search)
-    batched = len(members) > 1 and first.gear == PYTHON and hasattr(first.selector, "score_batch")
+    batched = (first.gear == PYTHON and hasattr(first.selector, "score_batch")) or first.evaluator is not None
+    batched = batched and len(members) > 1
     pace, live = Pace(len(members)), members
     failure: SearchError | None = None
     while live:
@@ -282,22 +285,27 @@ def _take_turns(live: list[_Member], chunk: int) -> None:
 
 
 def _step_together(live: list[_Member]) -> None:
-    """One step of every member, with one call of the selector."""
-    selector = live[0].search.selector
-    asking, moves = [], []
+    """One step of every member, with one call of the evaluator or of the selector."""
+    selector, evaluator = live[0].search.selector, live[0].search.evaluator
+    listed = []
     for member in live:
-        search = member.search
         with member.monitor.contained():
-            reason = search.list_candidates(*member.limits)
-            if reason is None and search.has_admissible:
-                asking.append(member)
-                moves.append(search.candidates())
-            else:
-                member.note(search.advance(-1) if reason is None else reason)
+            reason = member.search.list_candidates(*member.limits)
+            member.note(reason)
+            if reason is None:
+                listed.append(member)
+    if evaluator is not None and listed:
+        rate_together(evaluator, [member.search for member in listed])
+    asking = [member for member in listed if evaluator is None and member.search.has_admissible]
+    for member in listed:
+        if member not in asking:
+            with member.monitor.contained():
+                member.note(member.search.choose())
     if not asking:
         return
     with asking[0].monitor.contained():
         with asking[0].search.blaming("selector", selector):
+            moves = [member.search.candidates() for member in asking]
             scores = list(selector.score_batch([member.search.view for member in asking], moves))
         if len(scores) != len(asking):
             raise PluginError(f"selector gave scores of {len(scores)} states, not of {len(asking)}")

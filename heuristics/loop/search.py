@@ -6,7 +6,7 @@ one around a selector or neighbourhood written in Python. Which one is chosen fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +19,11 @@ from heuristics.loop import kernels
 from heuristics.loop.kernels import BEST, BEST_STEP, CULPRIT, EVENTS, FOREVER, GO_ON, STEP, WAITED, Rules
 from heuristics.loop.memory import Memory, begin_record, move_capacity, new_record, rules_for
 from l2s_plugin.containment import CtrlC, contained, ctrl_c_told_apart
-from l2s_plugin.errors import PluginError
+from l2s_plugin.errors import L2SError, PluginError
+from l2s_plugin.evaluator import Evaluator
 from l2s_plugin.instance import Instance, check_instance
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import Moves, new_moves
+from l2s_plugin.kernels.moves import Moves, list_neighbours, new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.neighbourhoods import Neighbourhood
@@ -67,12 +68,14 @@ class Search:
         seed: int | np.random.SeedSequence = 0,
         gear: str | None = None,
         registry: Registry | None = None,
+        evaluator: Evaluator | None = None,
     ) -> None:
         check_instance(instance)
         registry = registry or default_registry()
         self.instance = instance
         self.neighbourhood = registry.create(NeighbourhoodSpec, neighbourhood)
         self._registry, self._memory = registry, memory
+        self.evaluator = evaluator
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         kernel_seed, python_seed = sequence.generate_state(2, np.uint64)
         n = instance.n_operations
@@ -87,7 +90,7 @@ class Search:
     def prepare(self, selector: Any, gear: str | None = None) -> Selection:
         """A selector, by name or itself, compiled where that can be: a run must not spend its time limit on that."""
         selector = selector_for(self._memory.host, selector, self._registry)
-        gear = _choose_gear(self.neighbourhood, selector, gear)
+        gear = _choose_gear(self.neighbourhood, selector, gear, self.evaluator)
         if hasattr(selector, "check_neighbourhood"):  # a learned selector may know some of them only
             selector.check_neighbourhood(part_name(self.neighbourhood))
         compiled = compiled_form(selector)
@@ -97,6 +100,10 @@ class Search:
                 parameters = np.ascontiguousarray(compiled.parameters(self.instance), np.float32).ravel()
         sample, mean_duration = bool(getattr(selector, "sample", False)), float(self.instance.duration.mean())
         rules = rules_for(self._memory, compiled, sample, mean_duration)
+        if self.evaluator is not None:
+            if not rules.exact:
+                raise L2SError(f"selector {part_name(selector)!r} asks for no exact makespans: no use for an evaluator")
+            rules = rules._replace(exact=False)
         prepared = Selection(selector, gear, compiled.score if compiled else None, parameters, rules)
         if gear == COMPILED:
             self._run_compiled(prepared, 0, -1, FOREVER)
@@ -152,8 +159,10 @@ class Search:
         with ctrl_c_told_apart():
             while reason is None:
                 reason = self.list_candidates(until_step, target, patience)
+                if reason is None and self.evaluator is not None:
+                    rate_together(self.evaluator, [self])
                 if reason is None:
-                    reason = self.advance(self.select() if self.has_admissible else -1)
+                    reason = self.choose()
         self.check_contract(reason)
         return reason
 
@@ -195,8 +204,12 @@ class Search:
         """Whether the moves just listed leave anything to select."""
         return self._admissible > 0
 
+    def choose(self) -> int | None:
+        """Second half of a step: let the selector choose, and take its move."""
+        return self.advance(self.select() if self.has_admissible else -1)
+
     def advance(self, row: int) -> int | None:
-        """Second half of a step: take the move of that row; -1, all refused, leaves the decision to the host."""
+        """Take the move of that row; -1, all refused, leaves the decision to the host."""
         reason = kernels.finish_step(
             self.state, self.moves, self._count, self._admissible, row, self.record, self.rules
         )
@@ -253,6 +266,24 @@ class Search:
         self.record.scores[self._rows] = values
         return int(kernels.pick(self.moves, self._count, self.record.scores, self.rules.sample, self.state.rng))
 
+    def neighbours(self) -> NDArray[np.uint32]:
+        """The machine orders after each of the moves just listed, a row each, as an `Evaluator` reads them."""
+        order = self.state.order[np.argsort(self.instance.machine[self.state.order], kind="stable")]
+        rows = np.empty((self._count, len(order)), np.uint32)
+        list_neighbours(self.moves, self._count, order, np.argsort(order), rows)
+        return rows
+
+    def take_makespans(self, makespans: NDArray[np.int32]) -> None:
+        """Rate the moves just listed by these."""
+        if (makespans < 0).any():
+            self.record.counters[CULPRIT] = int(makespans.argmin())
+            self.check_contract(kernels.BAD_MOVE)
+        moves, count = self.moves, self._count
+        moves.value[:count] = makespans
+        wanted = makespans < (self.best_makespan if self.rules.aspiration else 0)
+        moves.admissible[:count] = (moves.idle[:count] >= 0) | wanted
+        self._admissible = int(moves.admissible[:count].sum())
+
     @contextmanager
     def blaming(self, kind: str, part: Any) -> Iterator[None]:
         """What a part raises in here becomes an error that names the part and the step."""
@@ -269,14 +300,24 @@ class Search:
         self.view.incumbent = self.best_makespan
 
 
+def rate_together(evaluator: Evaluator, searches: Sequence[Search]) -> None:
+    """Rate the moves that the searches have just listed by exact makespans, all in one call of the evaluator."""
+    orders = [search.neighbours() for search in searches]
+    counts = [len(rows) for rows in orders]
+    instances = [search.instance for search, count in zip(searches, counts, strict=True) for _ in range(count)]
+    makespans = evaluator.evaluate(instances, [row for rows in orders for row in rows]).makespan
+    for search, own in zip(searches, np.split(makespans, np.cumsum(counts)[:-1]), strict=True):
+        search.take_makespans(own)
+
+
 def compiled_form(selector: Any) -> CompiledSelector | None:
     """What the compiled gear runs: the selector itself, or the form of it that a selector object offers."""
     form = selector if isinstance(selector, CompiledSelector) else getattr(selector, "compiled", None)
     return form if isinstance(form, CompiledSelector) else None
 
 
-def _choose_gear(neighbourhood: Any, selector: Any, wanted: str | None) -> str:
-    compiled = isinstance(neighbourhood, Neighbourhood) and compiled_form(selector) is not None
+def _choose_gear(neighbourhood: Any, selector: Any, wanted: str | None, evaluator: Evaluator | None) -> str:
+    compiled = isinstance(neighbourhood, Neighbourhood) and compiled_form(selector) is not None and evaluator is None
     if not isinstance(neighbourhood, Neighbourhood) and not hasattr(neighbourhood, "moves"):
         raise PluginError(f"neighbourhood {part_name(neighbourhood)!r} has neither a kernel nor a moves method")
     if compiled_form(selector) is None and not hasattr(selector, "select"):
@@ -286,6 +327,6 @@ def _choose_gear(neighbourhood: Any, selector: Any, wanted: str | None) -> str:
     if wanted == COMPILED and not compiled:
         raise PluginError(
             f"no compiled gear for neighbourhood {part_name(neighbourhood)!r} with selector {part_name(selector)!r}: "
-            "both must offer kernels"
+            "both must offer kernels, and no evaluator be given"
         )
     return wanted or (COMPILED if compiled else PYTHON)

@@ -77,6 +77,16 @@ class Evaluator:
         if self.engine == "message-passing":
             check_device(self.device)
 
+    @classmethod
+    def of(cls, given: Any) -> Evaluator:
+        """An evaluator, or the one of that name: an engine, with its device behind a colon (`message-passing:cuda`)."""
+        if isinstance(given, Evaluator):
+            return given
+        if not isinstance(given, str):
+            raise L2SError(f"evaluator must be an Evaluator or its name, got {given!r}")
+        engine, _, device = given.partition(":")
+        return cls(device or "cpu", engine)
+
     def evaluate(
         self, instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] | NDArray[Any]
     ) -> Evaluation:

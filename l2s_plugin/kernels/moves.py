@@ -269,6 +269,24 @@ def exact_value(state, u, v, forward):
 
 
 @kernel
+def list_neighbours(moves, count, order, place, orders):
+    """Fill the rows of `orders` with the machine orders after each move; `order` are those of now, machine by machine,
+    with every operation at its `place`."""
+    for row in range(count):
+        for i in range(order.shape[0]):
+            orders[row, i] = order[i]
+        first, last = place[moves.u[row]], place[moves.v[row]]
+        if moves.forward[row]:
+            for i in range(first, last):
+                orders[row, i] = order[i + 1]
+            orders[row, last] = order[first]
+        else:
+            for i in range(first, last):
+                orders[row, i + 1] = order[i]
+            orders[row, first] = order[last]
+
+
+@kernel
 def exact_values(state, u, v, forward, count, values):
     """Fill `values` with the exact makespan after each move."""
     for row in range(count):
