@@ -134,14 +134,14 @@ PRESETS = {
     "paper": TrainingConfig(),
     "graph": TrainingConfig(
         sizes=("10x10", "15x10", "15x15", "20x10", "20x15"),
-        batches=60,
+        batches=120,
         steps=200,
         horizon=1,
         learning_rate=1e-3,
         decay=True,
         algorithm="imitation",
         validation_size="15x15",
-        validation_every=5,
+        validation_instances=200,
         policy=GraphPolicyConfig(),
     ),
     "fast": TrainingConfig(
