@@ -18,6 +18,7 @@ from l2s_plugin.kernels.state import HALT
 
 HEADER = 16
 ALIGN = 16
+_PART = 2048  # rows
 _WIDTH, _LAYERS, _HEADS, _TPM, _CAM, _MEAN, _BATCH, _ACTION, _ACTION_LAYERS, _SCALED, _CAM_COLUMNS = range(11)
 _ZERO, _HALF, _ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 
@@ -32,6 +33,16 @@ def matrix(parameters, at, rows, columns):
 def after(at, size):
     """Where the next piece begins after one of `size` numbers at `at`."""
     return (at + size + ALIGN - 1) // ALIGN * ALIGN
+
+
+@kernel
+def _product(state, a, b, start, out):
+    """The product over all operations, in parts: the end of a run does not wait for all of them."""
+    for first in range(0, a.shape[0], _PART):
+        if state.progress[HALT] != 0:
+            return
+        last = min(first + _PART, a.shape[0])
+        product(a[first:last], b, start, out[first:last])
 
 
 @float_kernel
@@ -81,7 +92,7 @@ def score_pairs(state, u, v, count, parameters, scores):
             rows = p if k else 3
             weight, at = matrix(parameters, at, rows, p), after(at, rows * p)
             vectors, at = matrix(parameters, at, 3, p), after(at, 3 * p)  # constant, scale and shift of the norm
-            product(x if k else features, weight, vectors[0], message)
+            _product(state, x if k else features, weight, vectors[0], message)
             _aggregate(state, message, x, parameters[_MEAN] > 0)
             if parameters[_BATCH] > 0:
                 standardise_rows(x, vectors[1], vectors[2], work)
@@ -99,7 +110,7 @@ def score_pairs(state, u, v, count, parameters, scores):
             weight, at = matrix(parameters, at, rows, columns), at + rows * columns
             nothing, at = parameters[at : at + columns], at + columns
             bias, at = matrix(parameters, at, 2, p), after(at, 2 * p)
-            product(x if k else features, weight, nothing, message)
+            _product(state, x if k else features, weight, nothing, message)
             _attend(state, message, bias, x, int(parameters[_HEADS]), work)
         _collect(state, x, part, action_node, action_graph, slots, latent, graph, work)
 
