@@ -59,10 +59,13 @@ SLOPES = EVOLVED.with_changes(
         "policy": {"drift": True},
     }
 )
+IMITATING = PAPER.with_changes(
+    {"algorithm": "imitation", "decay": True, "policy": {"network": "graph", "width": 8, "hidden": 8, "head": 8}}
+)
 CONFIGS = pytest.mark.parametrize(
     "config",
-    [PAPER, CRITIC, EVOLVED, SLOPES],
-    ids=["paper", "critic", "evolution", "slopes"],
+    [PAPER, CRITIC, EVOLVED, SLOPES, IMITATING],
+    ids=["paper", "critic", "evolution", "slopes", "imitation"],
 )
 
 
@@ -90,7 +93,7 @@ def test_a_run_leaves_a_policy_that_searches(config: TrainingConfig, tmp_path: P
     seen: list[dict[str, Any]] = []
     state = train(config, tmp_path / "run", threads=1, listener=seen.append)
     assert [row["batch"] for row in seen] == [1, 2, 3, 4, 5]
-    together = config.algorithm != "reinforce"
+    together = config.algorithm in ("evolution", "slopes")
     assert [row["size"] for row in seen] == (["4x4,5x3"] * 5 if together else ["4x4", "5x3", "4x4", "5x3", "4x4"])
     validated = {row["batch"]: row["validation"] for row in seen if "validation" in row}
     assert list(validated) == [2, 4, 5]

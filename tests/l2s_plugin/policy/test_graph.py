@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -18,6 +20,7 @@ from l2s_plugin.policy.graph.network import GraphNetwork
 from l2s_plugin.policy.graph.observation import observe
 from l2s_plugin.policy.graph.scorer import GraphScorer
 from l2s_plugin.policy.selector import L2SSelector
+from l2s_plugin.schedule import Schedule
 from tests.policies import random_policy, random_weights
 from tests.strategies import instances
 
@@ -75,6 +78,34 @@ def test_a_score_depends_on_the_surroundings_alone():
     assert far
     kernel.duration[far] += 7
     np.testing.assert_array_equal(scorer.scores_batch([state], [moves])[0], before)
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances())
+def test_inputs_are_what_the_guide_says(shop):
+    """Of every operation, from the times of the schedule alone."""
+    found = visited(shop)
+    if found is None:
+        return
+    state, moves = found
+    seen, n = observe([state], [moves]), shop.n_operations
+    schedule = Schedule.from_linear_order(shop, state.linear_order)
+    unit = max(float(shop.duration.mean()), 1e-6)
+    start, end, latest = schedule.start, schedule.end, schedule.lst
+    tail = schedule.makespan - latest  # from the start of an operation to the end of the schedule
+    order = [row.tolist() for row in schedule.machine_orders]
+    before = {b: a for row in order for a, b in pairwise(row)}
+    behind = {a: b for row in order for a, b in pairwise(row)}
+    for x in range(n):
+        around = (shop.job_pred[x], before.get(x, n), shop.job_succ[x], behind.get(x, n))
+        assert seen.neighbours[x].tolist() == list(around)
+        ends = [end[y] if y < n else 0 for y in around[:2]]
+        tails = [tail[y] if y < n else 0 for y in around[2:]]
+        gaps = [start[x] - e for e in ends] + [tail[x] - shop.duration[x] - t for t in tails]
+        slack = latest[x] - start[x]
+        expected = [shop.duration[x] / unit, np.log1p(slack / unit), slack == 0, *(min(g / unit, 4) for g in gaps)]
+        expected.append(start[x] / max(schedule.makespan, 1))
+        np.testing.assert_allclose(seen.nodes[x, :8], np.array(expected, float), atol=1e-5)
 
 
 @pytest.mark.parametrize("host", [local_search, tabu_search])
