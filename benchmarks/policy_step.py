@@ -13,6 +13,10 @@ baseline   what the paper describes, written straightforwardly: a networkx graph
            a masked N x N matrix of scores, softmax, sample
 single     our search (python gear) with a selector in Python around the compiled network: `PaperScorer`
 loop       our search (compiled gear): the compiled network inside the compiled loop
+
+    python benchmarks/policy_step.py --policy l2s-graph [--sizes 15x15,30x20,100x20,1000x40]
+
+times a step of an installed policy (or of a file) in the compiled loop, from schedules of the rule `random`.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from torch.nn import functional as F  # noqa: N812
 from torch_geometric.nn import GATConv, GINConv, global_mean_pool
 from torch_geometric.utils import add_self_loops
 
+from heuristics import dispatch
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
 from heuristics.population import random_order
@@ -264,20 +269,50 @@ def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
     }
 
 
+def measure_policy(policy: str, sizes: list[str], rounds: int) -> None:
+    """Print milliseconds per step at each size, and those of the search alone, which picks any move: medians of rounds in
+    which all take turns."""
+    selectors = ("random", L2SSelector(policy))
+    instances = [taillard(*map(int, size.split("x")), 1, 2) for size in sizes]
+    searches = [
+        [Search(instance, "n5", selector, Memory(tenure=(1, 1))) for selector in selectors] for instance in instances
+    ]
+    times: list[tuple[list[float], list[float]]] = [([], []) for _ in sizes]
+    for round_ in range(rounds):
+        for instance, pair, both in zip(instances, searches, times, strict=True):
+            order = dispatch(instance, "random", round_).linear_order
+            for search, own in zip(pair, both, strict=True):
+                search.start(order)
+                search.run(search.step + 20)
+                begin, first = time.perf_counter(), search.step
+                search.run(first + 200)
+                if search.step > first:  # some schedules have no moves
+                    own.append(1000 * (time.perf_counter() - begin) / (search.step - first))
+    print("| size | search alone, ms | with the policy, ms | the policy |\n|---|---|---|---|")
+    for size, both in zip(sizes, times, strict=True):
+        alone, whole = map(statistics.median, both)
+        print(f"| {size} | {alone:.4f} | {whole:.4f} | {whole - alone:.4f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="15x15,30x20,100x20")
+    parser.add_argument("--sizes", help="15x15,30x20,100x20 unless given, and 1000x40 with --policy")
+    parser.add_argument("--policy", metavar="NAME|FILE", help="time this policy instead")
     parser.add_argument("--widths", default="128,32")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--output", help="write the figures to this JSON file")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    sizes = (options.sizes or "15x15,30x20,100x20" + (",1000x40" if options.policy else "")).split(",")
+    if options.policy:
+        measure_policy(options.policy, sizes, options.rounds)
+        return
 
     rows: list[dict[str, Any]] = []
     print("| width | size | baseline ms | single ms | loop ms | single | loop |")
     print("|---|---|---|---|---|---|---|")
     for width in map(int, options.widths.split(",")):
-        for size in options.sizes.split(","):
+        for size in sizes:
             n_jobs, n_machines = map(int, size.split("x"))
             row = measure(taillard(n_jobs, n_machines, 1, 2), width, options.rounds)
             rows.append({"width": width, "size": size, **row})
