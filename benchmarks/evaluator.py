@@ -236,8 +236,8 @@ def measure(n_jobs: int, n_machines: int, batch_size: int, skip_slow: bool, budg
     return seconds
 
 
-def measure_hosts(n_jobs: int, n_machines: int, count: int, budget: float) -> dict[str, float]:
-    """Milliseconds per step of `count` searches, by who rates the moves; all take the same path."""
+def measure_hosts(n_jobs: int, n_machines: int, count: int) -> dict[str, float]:
+    """Milliseconds of processor time per step of `count` searches, by who rates the moves; all take the same path."""
     rng = np.random.default_rng(count)
     instances = [random_solution(n_jobs, n_machines, rng)[0] for _ in range(count)]
     seeds, found = list(range(count)), {}
@@ -248,11 +248,14 @@ def measure_hosts(n_jobs: int, n_machines: int, count: int, budget: float) -> di
         return [result.makespan for result in results]
 
     def seconds(evaluator: str | None, steps: int) -> float:
-        return median_seconds(lambda: run(evaluator, steps), budget)[0]
+        begin = time.process_time()
+        run(evaluator, steps)
+        return time.process_time() - begin
 
-    for evaluator, steps in ((None, 2000), ("compiled", 20), ("message-passing", 5)):
-        begin = seconds(evaluator, 1)  # what a run costs beside its steps
-        found[evaluator or "compiled values"] = 1000 * max(seconds(evaluator, steps + 1) - begin, 0) / steps
+    for evaluator, steps in ((None, 5000), ("compiled", 200), ("message-passing", 40)):
+        seconds(evaluator, 2)  # first calls
+        begin = statistics.median(seconds(evaluator, 1) for _ in range(3))  # what a run costs beside its steps
+        found[evaluator or "compiled values"] = 1000 * (seconds(evaluator, steps + 1) - begin) / steps
     assert run(None, 5) == run("compiled", 5) == run("message-passing", 5)
     return found
 
@@ -272,7 +275,7 @@ def main() -> None:
     if options.hosts:
         print(f"{options.size}, milliseconds per step of all searches, {options.threads} threads")
         for count in (1, 64, 512):
-            figures = measure_hosts(n_jobs, n_machines, count, options.budget)
+            figures = measure_hosts(n_jobs, n_machines, count)
             print(f"{count:>4} searches:", *(f"{name} {value:.3f}" for name, value in figures.items()), flush=True)
         return
     sizes = [int(size) for size in options.batches.split(",")]

@@ -270,8 +270,8 @@ def measure(instance: Instance, width: int, rounds: int) -> dict[str, Any]:
 
 
 def measure_policy(policy: str, sizes: list[str], rounds: int) -> None:
-    """Print milliseconds per step at each size, and those of the search alone, which picks any move: medians of rounds in
-    which all take turns."""
+    """Print milliseconds of processor time per step at each size, and those of the search alone, which picks any move:
+    medians of rounds in which all take turns."""
     selectors = ("random", L2SSelector(policy))
     instances = [taillard(*map(int, size.split("x")), 1, 2) for size in sizes]
     searches = [
@@ -284,10 +284,10 @@ def measure_policy(policy: str, sizes: list[str], rounds: int) -> None:
             for search, own in zip(pair, both, strict=True):
                 search.start(order)
                 search.run(search.step + 20)
-                begin, first = time.perf_counter(), search.step
+                begin, first = time.process_time(), search.step
                 search.run(first + 200)
                 if search.step > first:  # some schedules have no moves
-                    own.append(1000 * (time.perf_counter() - begin) / (search.step - first))
+                    own.append(1000 * (time.process_time() - begin) / (search.step - first))
     print("| size | search alone, ms | with the policy, ms | the policy |\n|---|---|---|---|")
     for size, both in zip(sizes, times, strict=True):
         alone, whole = map(statistics.median, both)
