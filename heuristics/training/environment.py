@@ -8,10 +8,9 @@ admissible: local search leaves out the immediate undo, as the authors do; tabu 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from heuristics.hosts.dispatching import dispatch
@@ -25,12 +24,14 @@ from l2s_plugin.kernels.move_features import ARC_FEATURES, N_MOVE_FEATURES, N_NO
 from l2s_plugin.kernels.moves import new_moves
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.neighbourhoods import Neighbourhood
-from l2s_plugin.policy.graph.network import Surroundings
 from l2s_plugin.policy.tpm_cam.graphs import GraphBatch, node_features
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.selectors import per_duration
 from l2s_plugin.specs import NeighbourhoodSpec
+
+if TYPE_CHECKING:
+    from l2s_plugin.policy.graph.network import Surroundings
 
 HOSTS = ("local-search", "tabu")
 REWARDS = ("incumbent", "decrement")
@@ -180,6 +181,10 @@ class Environment:
 
     def surroundings(self, device: str = "cpu") -> tuple[Surroundings, NDArray[np.float32]]:
         """The same for a network over surroundings, beside all that is known about the moves (M, `MoveFeature`)."""
+        import torch
+
+        from l2s_plugin.policy.graph.network import Surroundings
+
         count, n = self._states.order.shape
         nodes = np.empty((count, n, N_NODE_FEATURES), np.float32)
         neighbours = np.empty((count, n, 4), np.int64)
