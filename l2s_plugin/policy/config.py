@@ -147,9 +147,12 @@ class GraphPolicyConfig(_Architecture):
     hidden: int = 32  # numbers in the middle of a layer
     layers: int = 2  # arcs that a message travels
     head: int = 64  # numbers in the middle of what scores a pair of operations
+    features: str = (
+        "1"  # version of the inputs (`l2s_plugin.kernels.graph`); a network knows those that it learned with
+    )
 
     def __post_init__(self) -> None:
-        check_options(self, "policy ", _LIMITS, {})
+        check_options(self, "policy ", _LIMITS, {"features": ("1",)})
 
     def shapes(self) -> dict[str, Shape]:
         """As in the `state_dict` of `GraphNetwork`."""

@@ -127,7 +127,12 @@ def test_a_device_other_than_the_cpu_asks_the_readable_network():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"width": 0}, "policy width must be"), ({"layers": 99}, "policy layers must be")]
+    ("options", "message"),
+    [
+        ({"width": 0}, "policy width must be a whole number from 1 to 4096, got 0"),
+        ({"layers": 99}, "policy layers must be a whole number from 1 to 64, got 99"),
+        ({"features": "2"}, "policy features must be 1, got '2'"),
+    ],
 )
 def test_impossible_architectures_are_refused(options, message):
     with pytest.raises(L2SError, match=message):
