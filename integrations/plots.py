@@ -228,7 +228,8 @@ def anytime(cells: Iterable[dict[str, Any]], by: By, path: str | Path | None = N
 
 
 def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
-    """Validation gap and improvement per batch, from the lines of `metrics.jsonl`."""
+    """Validation gap, and what each batch is about (improvement, or a student's divergence from its teacher), from the
+    lines of `metrics.jsonl`."""
     with style():
         from matplotlib.figure import Figure
 
@@ -237,13 +238,15 @@ def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> 
         left.plot([row["batch"] for row in checked], [row["validation"] for row in checked], ".-")
         left.set(xlabel="batch", ylabel="% above the lower bound", title="Validation")
         sizes, marker = dict.fromkeys(row["size"] for row in rows), 2 if len(rows) > _MANY_BATCHES else 6
+        taught = all("divergence" in row for row in rows)
         for size in sizes:
             own = [row for row in rows if row["size"] == size]
-            batches, improvements = [row["batch"] for row in own], [row["improvement"] for row in own]
-            right.plot(batches, improvements, ".", markersize=marker, label=size)
-        right.set(xlabel="batch", ylabel="% below the first schedule", title="Training batches")
+            figures = [row["divergence" if taught else "improvement"] for row in own]
+            right.plot([row["batch"] for row in own], figures, ".", markersize=marker, label=size)
+        what = "divergence from the teacher" if taught else "% below the first schedule"
+        right.set(xlabel="batch", ylabel=what, title="Training batches", yscale="log" if taught else "linear")
         if len(sizes) > 1:
-            right.legend(frameon=False)
+            right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))  # beside, never upon the points
         for axes in (left, right):
             axes.spines[["top", "right"]].set_visible(False)
             axes.tick_params(colors=QUIET)
