@@ -1,4 +1,7 @@
-"""Lower bounds on the makespan: no schedule of the instance can be shorter."""
+"""Lower bounds on the longest path: no schedule of the instance has a shorter one.
+
+That is the makespan, or the largest lateness plus `Instance.offset`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ def lower_bound(instance: Instance) -> int:
     never below the longest job and the work of the busiest machine, and often the optimum where jobs by far outnumber
     machines.
     """
-    head, negative_tail = instance.job_head, -instance.job_tail
+    head, negative_tail = instance.head, -instance.tail
     by_head = np.lexsort((head, instance.machine)).astype(np.uint32)
     room = np.empty_like(head), np.empty_like(by_head)
     rows = np.split(by_head, instance.machine_offset[1:-1])

@@ -1,4 +1,4 @@
-"""A job-shop instance: which operations exist, how long they take, and on which machine."""
+"""A job-shop instance: which operations exist, how long they take, on which machine, and what their dates are."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from l2s_plugin.errors import InstanceError, whole_number
+from l2s_plugin.errors import InstanceError, unknown_name, whole_number
+from l2s_plugin.objectives import LATENESS, MAKESPAN, OBJECTIVES
+
+if TYPE_CHECKING:
+    from l2s_plugin.clock import Clock
 
 IntArray = NDArray[np.int32]
 
 # est, tail and their sums stay exact in int32 below this
 MAX_TOTAL_DURATION = 2**30 - 1
+NO_DUE_DATE = 2**31 - 1  # in `Instance.due`: of a job that is never late
 _MOST_IDLE = 10_000  # machines without work: each costs memory
 
 
@@ -46,7 +51,11 @@ class Instance(ByContent):
     """Operations as flat arrays, the operations of a job contiguous and in processing order.
 
     Jobs may differ in length, skip machines or visit one several times; durations may be 0. Instances with the same
-    operations are equal, whatever their names and bounds.
+    operations, dates and objective are equal, whatever their names and bounds.
+
+    All dates keep the longest-path structure. An earliest start is a path that leads to the operation. A due date is a
+    path that leads on from the end of its job: `offset` minus the due date, so that the longest path is the largest
+    lateness, plus `offset`. That is what kernels, bounds and models compute, for both objectives.
 
     Parameters
     ----------
@@ -60,6 +69,20 @@ class Instance(ByContent):
         How to call the instance and where it came from (for messages and results).
     lower_bound, upper_bound
         What its source says about the optimal makespan: kept and shown, but no search believes it.
+    earliest
+        Per operation, the time before which it cannot start; None where all can start at 0. `with_dates` makes it from
+        release dates of jobs and the times from which machines are available.
+    due
+        Per job, the time by which it should end, None or `NO_DUE_DATE` for no such time.
+    objective
+        What to minimise: `makespan`, or `lateness`, the largest end of a job minus its due date (negative when all are
+        early).
+    kept
+        Whole machine orders that no schedule may change, each as a tuple of operations.
+    job_names, machine_names, operation_names
+        What people call them; numbers where there are none.
+    clock
+        What the times mean on a clock, for tables, charts and reports.
     """
 
     duration: IntArray
@@ -70,6 +93,14 @@ class Instance(ByContent):
     source: str = field(default="", compare=False)
     lower_bound: int | None = field(default=None, compare=False)
     upper_bound: int | None = field(default=None, compare=False)
+    earliest: IntArray | None = None
+    due: IntArray | None = None
+    objective: str = MAKESPAN
+    kept: tuple[tuple[int, ...], ...] = ()
+    job_names: tuple[str, ...] | None = field(default=None, compare=False)
+    machine_names: tuple[str, ...] | None = field(default=None, compare=False)
+    operation_names: tuple[str, ...] | None = field(default=None, compare=False)
+    clock: Clock | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("duration", "machine", "job_offset"):
@@ -94,6 +125,61 @@ class Instance(ByContent):
         total = int(self.duration.sum(dtype=np.int64))
         if total > MAX_TOTAL_DURATION:
             raise InstanceError(f"total duration {total} is too large, at most {MAX_TOTAL_DURATION}")
+        self._check_names()
+        self._check_dates(total)
+        self._check_kept()
+
+    def _check_names(self) -> None:
+        for field_, count in (
+            ("job_names", self.n_jobs),
+            ("machine_names", self.n_machines),
+            ("operation_names", self.n_operations),
+        ):
+            names = getattr(self, field_)
+            if names is None:
+                continue
+            names = tuple(names)
+            object.__setattr__(self, field_, names)
+            if len(names) != count or not all(isinstance(name, str) for name in names):
+                raise InstanceError(f"{field_}: {len(names)} given, expected {count} texts")
+            if field_ != "operation_names" and (len({*names}) < count or "" in names):
+                wrong = next(name for k, name in enumerate(names) if not name or name in names[:k])
+                raise InstanceError(f"{field_}: {wrong!r} stands for more than one, or for none")
+
+    def _check_dates(self, total: int) -> None:
+        earliest = self.earliest
+        if earliest is not None:
+            earliest = _frozen_int32(earliest, "earliest")
+            if len(earliest) != self.n_operations:
+                raise InstanceError(f"{len(earliest)} earliest starts, expected {self.n_operations}")
+            for operation in np.flatnonzero(earliest < 0)[:1]:
+                raise InstanceError(f"{self.describe(operation)} can start at {earliest[operation]}, before 0")
+            object.__setattr__(self, "earliest", earliest if earliest.any() else None)
+        horizon = total + (int(earliest.max()) if earliest is not None else 0)
+        if horizon > MAX_TOTAL_DURATION:
+            raise InstanceError(f"a schedule may end at {horizon}, expected at most {MAX_TOTAL_DURATION}")
+        if self.due is not None:
+            given: Any = [NO_DUE_DATE if date is None else date for date in self.due]
+            due = _frozen_int32(given, "due")
+            if len(due) != self.n_jobs:
+                raise InstanceError(f"{len(due)} due dates, expected {self.n_jobs}")
+            object.__setattr__(self, "due", due if (due != NO_DUE_DATE).any() else None)
+        if self.objective not in OBJECTIVES:
+            raise unknown_name("objective", str(self.objective), OBJECTIVES)
+        if self.due is not None:
+            reach = horizon + self._reference - int(self.due.min())
+            if reach > MAX_TOTAL_DURATION:
+                raise InstanceError(f"due dates and durations spread over {reach}, at most {MAX_TOTAL_DURATION}")
+        elif self.objective == LATENESS:
+            raise InstanceError("no job has a due date, which the objective lateness needs")
+
+    def _check_kept(self) -> None:
+        kept = tuple(tuple(int(x) for x in order) for order in self.kept)
+        object.__setattr__(self, "kept", kept)
+        for order in kept:
+            machine = int(self.machine[order[0]]) if order and 0 <= order[0] < self.n_operations else -1
+            if sorted(order) != np.flatnonzero(self.machine == machine).tolist():
+                raise InstanceError("a kept order must list all operations of one machine, once each")
 
     @classmethod
     def from_jobs(
@@ -162,6 +248,50 @@ class Instance(ByContent):
         return _frozen_int32(np.concatenate(([0], np.cumsum(counts))), "machine_offset")
 
     @property
+    def has_dates(self) -> bool:
+        """Whether times depend on more than durations and orders."""
+        return self.earliest is not None or self.objective == LATENESS
+
+    @cached_property
+    def _reference(self) -> int:
+        """A time from which due dates are seen: so late that jobs without one never decide."""
+        assert self.due is not None
+        given = self.due[self.due != NO_DUE_DATE]
+        latest = int(given.max())
+        if len(given) == self.n_jobs:
+            return latest
+        earliest = 0 if self.earliest is None else int(self.earliest.max())
+        return max(latest, 0) + int(self.duration.sum(dtype=np.int64)) + earliest
+
+    @property
+    def offset(self) -> int:
+        """The longest path of a schedule minus the value of its objective."""
+        return self._reference if self.objective == LATENESS else 0
+
+    @cached_property
+    def after(self) -> IntArray:
+        """The path that leads on from the end of each job: the later it is due, the shorter."""
+        if self.objective == MAKESPAN:
+            return _frozen_int32(np.zeros(self.n_jobs, np.int32), "after")
+        return _frozen_int32(np.where(self.due == NO_DUE_DATE, 0, self._reference - self.due), "after")  # type: ignore[operator]
+
+    @cached_property
+    def head(self) -> IntArray:
+        """The longest path to each operation that machines have no part in: earliest starts, and work of its job."""
+        if self.earliest is None:
+            return self.job_head
+        by_job = self.job.astype(np.int64) * 2**32  # keeps the running maximum within jobs
+        delay = np.maximum.accumulate(self.earliest - self.job_head + by_job) - by_job
+        return _frozen_int32(self.job_head + np.maximum(delay, 0), "head")
+
+    @cached_property
+    def tail(self) -> IntArray:
+        """The longest path from the end of each operation on, likewise: work of its job, and its due date."""
+        return (
+            self.job_tail if self.objective == MAKESPAN else _frozen_int32(self.job_tail + self.after[self.job], "tail")
+        )
+
+    @property
     def is_rectangular(self) -> bool:
         """Whether every job visits every machine exactly once."""
         return self.n_operations == self.n_jobs * self.n_machines and all(
@@ -182,14 +312,63 @@ class Instance(ByContent):
         pairs = list(zip(self.machine.tolist(), self.duration.tolist(), strict=True))
         return [pairs[a:b] for a, b in zip(self.job_offset[:-1], self.job_offset[1:], strict=True)]
 
+    def job_name(self, job: int | np.integer) -> str:
+        """What to call a job: its name, or else its number."""
+        return str(job) if self.job_names is None else self.job_names[job]
+
+    def machine_name(self, machine: int | np.integer) -> str:
+        """What to call a machine: its name, or else its number."""
+        return str(machine) if self.machine_names is None else self.machine_names[machine]
+
+    def operation_name(self, operation: int | np.integer) -> str:
+        """The name of an operation; empty where it has none."""
+        return "" if self.operation_names is None else self.operation_names[operation]
+
     def describe(self, operation: int | np.integer) -> str:
-        """Name an operation for people: "operation 7 (job 1, index 2)"."""
+        """Name an operation for people: "operation 7 (job 1, index 2)", or "step 2 (drill) of job A-17"."""
         job = int(np.searchsorted(self.job_offset, operation, side="right")) - 1
-        return f"operation {operation} (job {job}, index {operation - self.job_offset[job]})"
+        index = int(operation - self.job_offset[job])
+        if self.job_names is None and self.operation_names is None:
+            return f"operation {operation} (job {job}, index {index})"
+        name = self.operation_name(operation)
+        return f"step {index + 1}{f' ({name})' if name else ''} of job {self.job_name(job)}"
 
     def with_details(self, **details: Any) -> Instance:
-        """The same operations with another name, source or other bounds."""
+        """The same operations with other names, another source, other bounds or another clock."""
         return replace(self, **details)
+
+    def with_objective(self, objective: str | None) -> Instance:
+        """The same with another objective; None leaves it as it is."""
+        return self if objective is None or objective == self.objective else replace(self, objective=objective)
+
+    def with_dates(
+        self,
+        release: Sequence[int | None] | None = None,
+        due: Sequence[int | None] | None = None,
+        earliest: Sequence[int | None] | None = None,
+        available: Sequence[int | None] | None = None,
+    ) -> Instance:
+        """The same with dates; they replace those that were there, and None among them stands for no date.
+
+        Parameters
+        ----------
+        release, due
+            Per job: when its first operation can start, and when it should end.
+        earliest
+            Per operation: when it can start.
+        available
+            Per machine: from when on it is available.
+        """
+        start = np.zeros(self.n_operations, np.int64)
+        for name, dates, operations in (
+            ("earliest", earliest, np.arange(self.n_operations)),
+            ("release", release, self.job_offset[:-1]),
+        ):
+            if dates is not None:
+                np.maximum.at(start, operations, _dates(name, dates, len(operations)))
+        if available is not None:
+            np.maximum(start, _dates("available", available, self.n_machines)[self.machine], out=start)
+        return replace(self, earliest=start, due=due)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return f"Instance({self.name}: {self.n_jobs} jobs, {self.n_machines} machines, {self.n_operations} operations)"
@@ -199,6 +378,15 @@ def check_instance(value: Any) -> None:
     """Refuse what is no instance, such as the name of one."""
     if not isinstance(value, Instance):
         raise InstanceError(f"expected an Instance, such as l2s.load('ta01'), got {value!r}")
+
+
+def _dates(name: str, dates: Sequence[int | None], count: int) -> NDArray[Any]:
+    if len(dates) != count:
+        raise InstanceError(f"{name}: {len(dates)} dates, expected {count}")
+    found = _frozen_int32([0 if date is None else date for date in dates], name)
+    for k in np.flatnonzero(found < 0)[:1]:
+        raise InstanceError(f"{name}[{k}] is {found[k]}, expected 0 or more")
+    return found
 
 
 def _pairs(number: int, job: Iterable[Any]) -> list[tuple[int, int]]:

@@ -25,10 +25,13 @@ def schedule_html(schedule: Schedule) -> str:
     if schedule.instance.n_operations <= _MOST_BARS:
         with suppress(L2SError):  # no renderer, or matplotlib is not installed
             return _picture(schedule)
+    instance = schedule.instance
+    separator = " " if instance.job_names is None else ", "  # names may hold spaces
     rows = ["<th>machine</th><th>jobs in processing order</th>"]
     for machine, order in enumerate(schedule.machine_orders[:_MOST_MACHINES]):
-        jobs = " ".join(map(str, schedule.instance.job[order[:_MOST_JOBS]]))
-        rows.append(f"<td>{machine}</td><td>{jobs}{' …' if len(order) > _MOST_JOBS else ''}</td>")
+        jobs = separator.join(escape(instance.job_name(job)) for job in instance.job[order[:_MOST_JOBS]])
+        name = escape(instance.machine_name(machine))
+        rows.append(f"<td>{name}</td><td>{jobs}{' …' if len(order) > _MOST_JOBS else ''}</td>")
     if schedule.instance.n_machines > _MOST_MACHINES:
         rows.append("<td>…</td><td></td>")
     return f"<p>{escape(repr(schedule))}</p>{_table(rows)}"

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from l2s_plugin.errors import CyclicOrderError, ScheduleError
 from l2s_plugin.files import read_text, write_text
-from l2s_plugin.instance import ByContent, Instance, IntArray, check_instance
+from l2s_plugin.instance import NO_DUE_DATE, ByContent, Instance, IntArray, check_instance
+from l2s_plugin.objectives import LATENESS
 from l2s_plugin.records import parse_json
 
 JSON_FORMAT = "l2s-schedule"
@@ -103,6 +106,34 @@ class Schedule(ByContent):
         return self.start + self.instance.duration
 
     @property
+    def job_end(self) -> IntArray:
+        """When each job ends."""
+        return self.end[self.instance.job_offset[1:] - 1]
+
+    @property
+    def job_lateness(self) -> IntArray | None:
+        """End of each job minus its due date, far below 0 for jobs without one; None without due dates."""
+        due = self.instance.due
+        return None if due is None else np.where(due == NO_DUE_DATE, -NO_DUE_DATE, self.job_end - due)
+
+    @property
+    def lateness(self) -> int | None:
+        """The largest end of a job minus its due date, negative when all are early; None without due dates."""
+        late = self.job_lateness
+        return None if late is None else int(late.max())
+
+    @property
+    def length(self) -> int:
+        """The longest path, which searches minimise: the value of the objective plus `Instance.offset`."""
+        return self.value + self.instance.offset
+
+    @property
+    def value(self) -> int:
+        """What the instance's objective says about the schedule: its makespan or its lateness."""
+        lateness = self.lateness if self.instance.objective == LATENESS else None
+        return self.makespan if lateness is None else lateness
+
+    @property
     def machine_orders(self) -> list[IntArray]:
         """The operations of each machine in processing order."""
         return np.split(self.order, self.instance.machine_offset[1:-1])
@@ -128,26 +159,41 @@ class Schedule(ByContent):
 
     @cached_property
     def lst(self) -> IntArray:
-        """Latest start of every operation that keeps the makespan and the machine orders."""
+        """Latest start of every operation that keeps the value of the objective and the machine orders."""
         from l2s_plugin.evaluator import Evaluator
 
         times = Evaluator().evaluate(self.instance, self.order[np.newaxis])[0]
-        return times.lst + (self.makespan - times.makespan)
+        return times.lst + (self.length - times.length)
 
     @property
     def critical(self) -> np.ndarray:
-        """Whether each operation lies on a critical path: delaying it delays the end."""
+        """Whether each operation lies on a critical path: delaying it makes the objective worse."""
         return self.start == self.lst
+
+    def judged_as(self, instance: Instance, who: str = "the schedule") -> Schedule:
+        """The same schedule, of an instance that differs in its objective at most."""
+        own = self.instance
+        if own == instance:
+            return self
+        if own.due is None or own.with_objective(instance.objective) != instance:
+            raise ScheduleError(f"{who} belongs to {own!r}, not to {instance!r}")
+        return Schedule(instance, self.order, self.start)
 
     def critical_paths(self) -> Iterator[list[int]]:
         """Every critical path, first operation first (perhaps exponentially many: take what you need)."""
         critical = {*np.flatnonzero(self.critical).tolist()}
-        before = {
-            x: [p for p in sorted({*self._preds[:, x].tolist()} & critical) if self.end[p] == self.start[x]]
+        earliest = self.instance.earliest
+        before: dict[int, list[int]] = {  # where a date holds a path, it begins
+            x: []
+            if earliest is not None and earliest[x] == self.start[x] > 0
+            else [p for p in sorted({*self._preds[:, x].tolist()} & critical) if self.end[p] == self.start[x]]
             for x in critical
         }
-        last = critical - {p for preds in before.values() for p in preds}
-        stack = [[x] for x in sorted(last, reverse=True) if self.end[x] == self.makespan]
+        ends = self.end[self.instance.job_offset[1:] - 1] + self.instance.after == self.length
+        last = {*(self.instance.job_offset[1:] - 1)[ends].tolist()} & critical
+        if self.instance.objective != LATENESS:
+            last -= {p for preds in before.values() for p in preds}
+        stack = [[x] for x in sorted(last, reverse=True)]
         while stack:
             path = stack.pop()
             if before[path[-1]]:
@@ -184,14 +230,17 @@ class Schedule(ByContent):
         verify(self.instance, self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form: instance name and size, makespan, machine orders and start times by operation id."""
+        """The JSON form: instance name, size and names, makespan, machine orders and start times by operation id."""
+        given = {name: getattr(self.instance, name) for name in ("job_names", "machine_names", "operation_names")}
         return {
             "format": JSON_FORMAT,
             "version": 1,
             "instance": self.instance.name,
             "n_jobs": self.instance.n_jobs,
             "n_machines": self.instance.n_machines,
+            **{name: list(names) for name, names in given.items() if names is not None},
             "makespan": self.makespan,
+            **({} if self.lateness is None else {"lateness": self.lateness}),
             "machine_orders": [row.tolist() for row in self.machine_orders],
             "start": self.start.tolist(),
         }
@@ -232,6 +281,34 @@ class Schedule(ByContent):
 
     def __repr__(self) -> str:
         return f"Schedule({self.instance.name}: makespan {self.makespan})"
+
+
+def respecting(instance: Instance, operations: NDArray[Any]) -> NDArray[Any]:
+    """A linear order that respects the jobs, changed where kept machine orders ask for it, and nowhere else."""
+    if not instance.kept:
+        return operations
+    follower = {x: [x + 1] for x in range(instance.n_operations)}
+    for x in instance.job_offset[1:] - 1:
+        follower[int(x)] = []
+    for order in instance.kept:
+        for before, behind in pairwise(order):
+            follower[before].append(behind)
+    waiting = np.zeros(instance.n_operations, np.int64)
+    for others in follower.values():
+        np.add.at(waiting, others, 1)
+    place = np.argsort(operations)
+    free = [(int(place[x]), x) for x in np.flatnonzero(waiting == 0).tolist()]
+    heapify(free)
+    found = []
+    while free:
+        found.append(heappop(free)[1])
+        for x in follower[found[-1]]:
+            waiting[x] -= 1
+            if not waiting[x]:
+                heappush(free, (int(place[x]), x))
+    if len(found) < instance.n_operations:
+        raise CyclicOrderError("kept machine orders and jobs wait for each other in a cycle")
+    return np.array(found, operations.dtype)
 
 
 def read_schedule_json(path: str | Path) -> dict[str, Any]:

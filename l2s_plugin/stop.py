@@ -84,7 +84,7 @@ def seconds(limit: float) -> Stop:
 
 def target(makespan: int) -> Stop:
     """Stop at a schedule this short or shorter; combine it with a limit, it may never be reached."""
-    return Stop(makespan=whole_number("target makespan", makespan))
+    return Stop(makespan=whole_number("target", makespan, -(2**31)))  # of a lateness, it may be negative
 
 
 def no_improvement(limit: int) -> Stop:

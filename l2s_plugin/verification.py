@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from l2s_plugin.errors import ScheduleError
-from l2s_plugin.instance import Instance
+from l2s_plugin.instance import NO_DUE_DATE, Instance
 from l2s_plugin.schedule import JSON_FORMAT
 
 if TYPE_CHECKING:
@@ -62,11 +62,28 @@ def _check_dict(instance: Instance, data: dict[str, Any]) -> None:
     for key in ("n_jobs", "n_machines"):
         if data[key] != getattr(instance, key):
             raise ScheduleError(f"{key} is {data[key]}, but the instance has {getattr(instance, key)}")
+    for key in ("job_names", "machine_names", "operation_names"):
+        if data.get(key) is not None and getattr(instance, key) is not None:
+            _check_type(list, data[key], key)
+            _check_length(data[key], len(getattr(instance, key)), key)
+            for found, expected in zip(data[key], getattr(instance, key), strict=True):
+                if found != expected:
+                    raise ScheduleError(f"{key} has {found!r:.40}, but the instance has {expected!r:.40} there")
     _check_length(data["machine_orders"], instance.n_machines, "machine orders")
     for machine, order in enumerate(data["machine_orders"]):
-        _check_type(list, order, f"the order of machine {machine}")
+        _check_type(list, order, f"the order of {_machine(instance, machine)}")
     _check_length(data["start"], instance.n_operations, "start times")
     _check(instance, data["machine_orders"], data["start"], data["makespan"])
+    if data.get("lateness") is not None and instance.due is not None:
+        last = (instance.job_offset[1:] - 1).tolist()
+        due = zip(last, instance.due.tolist(), strict=True)
+        lateness = max(data["start"][x] + int(instance.duration[x]) - date for x, date in due if date != NO_DUE_DATE)
+        if data["lateness"] != lateness:
+            raise ScheduleError(f"lateness is {data['lateness']!r:.40}, but the latest job is {lateness} late")
+
+
+def _machine(instance: Instance, machine: int) -> str:
+    return f"machine {instance.machine_name(machine)}"
 
 
 def _check(instance: Instance, machine_orders: list[list[int]], start: list[int], makespan: int) -> None:
@@ -76,6 +93,16 @@ def _check(instance: Instance, machine_orders: list[list[int]], start: list[int]
             _check_type(int, time, f"start of {instance.describe(operation)}")
     _check_machine_orders_complete(instance, machine_orders)
 
+    if instance.earliest is not None:
+        for operation, (time, date) in enumerate(zip(start, instance.earliest.tolist(), strict=True)):
+            if time < date:
+                raise ScheduleError(f"{instance.describe(operation)} starts at {time}, before its date {date}")
+    for kept in instance.kept:
+        machine = int(instance.machine[kept[0]])
+        for wanted, found in zip(kept, machine_orders[machine], strict=True):
+            if wanted != found:
+                place = f"the order of {_machine(instance, machine)} is to be kept"
+                raise ScheduleError(f"{place}: {instance.describe(found)}, expected {instance.describe(wanted)}")
     duration = instance.duration.tolist()
     end = [s + d for s, d in zip(start, duration, strict=True)]
     jobs = [range(first, stop) for first, stop in pairwise(instance.job_offset.tolist())]
@@ -85,12 +112,12 @@ def _check(instance: Instance, machine_orders: list[list[int]], start: list[int]
         _check_sequence(instance, job, start, end)
     for machine, order in enumerate(machine_orders):
         by_time = sorted(order, key=lambda operation: (start[operation], end[operation]))
-        _check_sequence(instance, by_time, start, end, f"machine {machine}: ")
+        _check_sequence(instance, by_time, start, end, f"{_machine(instance, machine)}: ")
         for before, after in pairwise(order):
             if start[after] < end[before]:
+                both = f"{instance.describe(before)} before {instance.describe(after)}"
                 raise ScheduleError(
-                    f"machine {machine} lists {instance.describe(before)} before {instance.describe(after)}, "
-                    f"but they start at {start[before]} and {start[after]}"
+                    f"{_machine(instance, machine)} lists {both}, but they start at {start[before]} and {start[after]}"
                 )
     if 0 in duration:
         # positive durations make every order that agrees with the start times free of cycles
@@ -104,18 +131,20 @@ def _check_machine_orders_complete(instance: Instance, machine_orders: list[list
     machine_of = instance.machine.tolist()
     seen: set[int] = set()
     for machine, order in enumerate(machine_orders):
-        lists, entry = f"the order of machine {machine} lists", f"every entry in the order of machine {machine}"
+        place = f"the order of {_machine(instance, machine)}"
+        lists, entry = f"{place} lists", f"every entry in {place}"
         for operation in order:
             _check_type(int, operation, entry)
             if not 0 <= operation < instance.n_operations:
                 raise ScheduleError(f"{lists} operation {operation}, expected 0 to {instance.n_operations - 1}")
             if (needed := machine_of[operation]) != machine:
-                raise ScheduleError(f"{lists} {instance.describe(operation)}, which needs machine {needed}")
+                needs = f"which needs {_machine(instance, needed)}"
+                raise ScheduleError(f"{lists} {instance.describe(operation)}, {needs}")
             if operation in seen:
                 raise ScheduleError(f"{lists} {instance.describe(operation)} twice")
             seen.add(operation)
     for operation in sorted({*range(instance.n_operations)} - seen)[:1]:
-        home = f"the order of machine {machine_of[operation]}"
+        home = f"the order of {_machine(instance, machine_of[operation])}"
         raise ScheduleError(f"{instance.describe(operation)} is missing in {home}")
 
 

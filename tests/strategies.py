@@ -63,6 +63,17 @@ def _free(
 
 
 @st.composite
+def dated_instances(draw: Any, **shape: Any) -> Instance:
+    """The same with earliest starts, due dates of some jobs or all, and either objective."""
+    instance = draw(instances(**shape))
+    date = st.integers(0, 60)
+    due = draw(st.lists(st.none() | date, min_size=instance.n_jobs, max_size=instance.n_jobs))
+    earliest = draw(st.lists(st.just(0) | date, min_size=instance.n_operations, max_size=instance.n_operations))
+    objective = "makespan" if due.count(None) == len(due) else draw(st.sampled_from(("makespan", "lateness")))
+    return instance.with_dates(due=due, earliest=earliest).with_objective(objective)
+
+
+@st.composite
 def linear_orders(draw: Any, instance: Instance) -> IntArray:
     """A random order of all operations that keeps each job's own order: every one of them is feasible."""
     job_sequence = draw(st.permutations(instance.job.tolist()))

@@ -30,7 +30,7 @@ class Evaluation:
     """Times of a batch of solutions; `evaluation[b]` is solution b alone.
 
     A solution whose machine orders wait for each other in a cycle has no times: `feasible` is False, and its
-    makespan, `est` and `lst` are -1.
+    makespan, `length`, `est` and `lst` are -1. Latest starts are those that keep the value of the objective.
     """
 
     est: IntArray  # earliest start of every operation, all solutions one after the other
@@ -38,6 +38,7 @@ class Evaluation:
     offset: NDArray[np.int64]  # solution b owns the entries `offset[b]` up to, not including, `offset[b + 1]` of these
     makespan: IntArray  # per solution
     feasible: NDArray[np.bool_]
+    length: IntArray  # of the longest path: the makespan, or the largest lateness plus `Instance.offset`
 
     def __len__(self) -> int:
         return len(self.makespan)
@@ -45,7 +46,8 @@ class Evaluation:
     def __getitem__(self, solution: int) -> SolutionTimes:
         solution = range(len(self))[solution]
         own = slice(self.offset[solution], self.offset[solution + 1])
-        return SolutionTimes(self.est[own], self.lst[own], int(self.makespan[solution]), bool(self.feasible[solution]))
+        makespan, length = int(self.makespan[solution]), int(self.length[solution])
+        return SolutionTimes(self.est[own], self.lst[own], makespan, bool(self.feasible[solution]), length)
 
 
 class Evaluator:
@@ -111,7 +113,7 @@ class Evaluator:
 
             compiled.check(batch)
             times = message_passing.evaluate_batch(batch, self.device)
-        return Evaluation(times.est, times.lst, batch.offset, times.makespan, times.feasible)
+        return Evaluation(times.est, times.lst, batch.offset, times.makespan, times.feasible, times.length)
 
     def __repr__(self) -> str:
         return f"Evaluator(device={self.device!r}, engine={self.engine!r})"

@@ -16,6 +16,9 @@ Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 Operations = NDArray[np.uint32]
 
+_NO_DATES = np.empty(0, np.int32)
+_NO_DATES.flags.writeable = False
+
 
 class Batch(NamedTuple):
     """Solutions one after the other, and the instances they are of, each instance stored once.
@@ -31,6 +34,8 @@ class Batch(NamedTuple):
     machine: Int32
     job_succ: Int32  # the number of operations of the instance stands for none
     operation_offset: Int64  # instance i owns duration[operation_offset[i]:operation_offset[i + 1]]
+    earliest: Int32  # like duration, and the next one, too: `Instance.head` and `.tail`; both empty without dates
+    after: Int32
 
 
 def pack(instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] | NDArray[Any]) -> Batch:
@@ -54,14 +59,17 @@ def pack(instances: Instance | Sequence[Instance], orders: Sequence[ArrayLike] |
 
     order, offset = _flat_order(orders, sizes[which]), np.append(0, np.cumsum(sizes[which]))
     operations = joined("duration"), joined("machine"), joined("job_succ"), np.append(0, np.cumsum(sizes))
-    return Batch(*map(_read_only, (order, offset, which, *operations)))
+    dated = any(instance.has_dates for instance in distinct.values())
+    dates = (joined("head"), joined("tail")) if dated else (_NO_DATES, _NO_DATES)
+    return Batch(*map(_read_only, (order, offset, which, *operations, *dates)))
 
 
 def _of_one_instance(instance: Instance, orders: Sequence[ArrayLike] | NDArray[Any]) -> Batch:
     n = instance.n_operations
     offset, which, operation_offset = _layout(n, len(orders))
     order = _read_only(_flat_order(orders, n))
-    return Batch(order, offset, which, instance.duration, instance.machine, instance.job_succ, operation_offset)
+    dates = (instance.head, instance.tail) if instance.has_dates else (_NO_DATES, _NO_DATES)
+    return Batch(order, offset, which, instance.duration, instance.machine, instance.job_succ, operation_offset, *dates)
 
 
 @lru_cache(maxsize=64)  # searches evaluate the same instance again and again, often one solution at a time

@@ -32,6 +32,7 @@ class SolutionTimes(NamedTuple):
     lst: Any
     makespan: Any
     feasible: Any
+    length: Any  # of the longest path: the makespan, or the largest lateness plus `Instance.offset`
 
 
 class Workspace(NamedTuple):
@@ -49,7 +50,7 @@ class Workspace(NamedTuple):
 def new_times(batch: Batch) -> SolutionTimes:
     """Room for the answers to a batch."""
     n, count = len(batch.order), len(batch.which)
-    per_solution = np.empty(count, np.int32), np.empty(count, np.bool_)
+    per_solution = np.empty(count, np.int32), np.empty(count, np.bool_), np.empty(count, np.int32)
     return SolutionTimes(np.empty(n, np.int32), np.empty(n, np.int32), *per_solution)
 
 
@@ -61,7 +62,7 @@ def new_workspace(n: int) -> Workspace:
 
 @kernel
 def link(batch: Batch, solution: int, work: Workspace) -> bool:
-    """Take one solution into the workspace: durations, successors, number of predecessors.
+    """Take one solution into the workspace: durations, dates, successors, number of predecessors.
 
     Returns whether every operation is listed once, machine by machine. Nothing is read or written out of bounds,
     whatever the order.
@@ -71,7 +72,10 @@ def link(batch: Batch, solution: int, work: Workspace) -> bool:
     at = batch.offset[solution]
     n = batch.offset[solution + 1] - at
     base = batch.operation_offset[batch.which[solution]]
+    dated = batch.earliest.shape[0] > 0
     for x in range(n):
+        work.start[x] = batch.earliest[base + x] if dated else 0
+        work.tail[x] = batch.after[base + x] if dated else 0
         duration[x] = batch.duration[base + x]
         job_succ[x] = batch.job_succ[base + x]
         machine_succ[x] = _UNSEEN
@@ -110,7 +114,6 @@ def forward(n: int, work: Workspace) -> np.int64:
     for x in range(n):
         queue[count] = x
         count += np.uint64(waiting[x] == 0)
-        start[x] = 0
     start[n] = 0
     waiting[n] = _NEVER
     placed = np.uint64(0)
@@ -140,7 +143,7 @@ def backward(n: int, work: Workspace) -> None:
     tail[n] = 0
     for i in range(n - 1, -1, -1):
         x = queue[i]
-        tail[x] = max(tail[job_succ[x]], tail[machine_succ[x]]) + duration[x]
+        tail[x] = max(tail[x], max(tail[job_succ[x]], tail[machine_succ[x]])) + duration[x]
 
 
 @kernel
@@ -156,13 +159,17 @@ def evaluate_range(batch: Batch, times: SolutionTimes, work: Workspace, first: i
         times.feasible[solution] = feasible
         if feasible:
             backward(n, work)
-            makespan = start[n]
-            times.makespan[solution] = makespan
+            length = start[n]
+            times.makespan[solution] = length
+            if batch.earliest.shape[0] > 0:
+                for x in range(n):
+                    length = max(length, start[x] + tail[x])
+            times.length[solution] = length
             for x in range(n):
                 times.est[at + x] = start[x]
-                times.lst[at + x] = makespan - tail[x]
+                times.lst[at + x] = length - tail[x]
         else:
-            times.makespan[solution] = -1
+            times.makespan[solution] = times.length[solution] = -1
             for x in range(n):
                 times.est[at + x] = -1
                 times.lst[at + x] = -1

@@ -12,7 +12,7 @@ in one go; N, their number, stands for "none": the paper's O_S going forward, it
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -42,6 +42,7 @@ class Frontier(NamedTuple):
     end: Tensor  # int32, per node: earliest end, WAITING or more while not known
     at: Tensor  # per chain: its first waiting node
     clock: Tensor  # int32, per chain: the end of the node before
+    earliest: Tensor | None = None  # int32, per node, where there are dates
 
 
 def frontier_round(frontier: Frontier) -> None:
@@ -49,8 +50,10 @@ def frontier_round(frontier: Frontier) -> None:
 
     A node whose predecessor still waits gets an end of WAITING or more itself: no flags are needed beside the times.
     """
-    duration, follower, cross, end, at, clock = frontier
+    duration, follower, cross, end, at, clock, earliest = frontier
     arrival = torch.maximum(clock, end.index_select(0, cross.index_select(0, at)))
+    if earliest is not None:
+        arrival = torch.maximum(arrival, earliest.index_select(0, at))
     arrival += duration.index_select(0, at)
     end.index_copy_(0, at, arrival)
     clear = arrival < WAITING
@@ -82,7 +85,9 @@ def run(frontier: Frontier, rounds: int) -> int:
     return made
 
 
-def new_frontier(duration: Tensor, chain_succ: Tensor, cross_pred: Tensor, first: Tensor) -> Frontier:
+def new_frontier(
+    duration: Tensor, chain_succ: Tensor, cross_pred: Tensor, first: Tensor, earliest: Tensor | None = None
+) -> Frontier:
     """Before the first round: N nodes, chains beginning at the nodes `first`; N stands for none."""
     n = len(duration)
     device = duration.device
@@ -96,23 +101,34 @@ def new_frontier(duration: Tensor, chain_succ: Tensor, cross_pred: Tensor, first
         end=end,
         at=first.clone(),
         clock=torch.zeros(len(first), dtype=torch.int32, device=device),
+        earliest=None if earliest is None else torch.cat((earliest, torch.zeros_like(two, dtype=torch.int32))),
     )
 
 
 def evaluate_tensors(
-    duration: Tensor, job_pred: Tensor, machine_pred: Tensor, job_succ: Tensor, machine_succ: Tensor, offset: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    duration: Tensor,
+    job_pred: Tensor,
+    machine_pred: Tensor,
+    job_succ: Tensor,
+    machine_succ: Tensor,
+    offset: Tensor,
+    earliest: Tensor | None = None,
+    after: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Evaluate graphs that are on the device already, the nodes of all graphs one after the other.
 
     Per node: `duration` (int32) and the neighbours (int64, numbered over all graphs). Graph b owns the nodes
-    `offset[b]` up to, not including, `offset[b + 1]` (int64). Returns est and lst (int32) per node, makespan (int32)
-    and feasible (bool) per graph; graphs with a cycle have -1 throughout and False.
+    `offset[b]` up to, not including, `offset[b + 1]` (int64). With dates, `earliest` and `after` (int32, per node):
+    none starts before, and at least so much follows it. Returns est and lst (int32) per node, and per graph makespan
+    (int32), feasible (bool) and the length of the longest path (int32); graphs with a cycle have -1 throughout, and
+    False.
     """
     n, n_graphs, device = len(duration), len(offset) - 1, duration.device
     size = offset.diff()
     graph = torch.repeat_interleave(torch.arange(n_graphs, device=device), size, output_size=n)
     if n == 0:
-        return duration, duration, duration.new_zeros(n_graphs), torch.ones_like(size, dtype=torch.bool)
+        none = duration.new_zeros(n_graphs)
+        return duration, duration, none, torch.ones_like(size, dtype=torch.bool), none
     # cover the graphs with as few chains as possible: machines or jobs
     n_chains, n_jobs, rounds = torch.stack(((machine_pred == n).sum(), (job_pred == n).sum(), size.max())).tolist()
     chains, crosses = (machine_pred, machine_succ), (job_pred, job_succ)
@@ -127,7 +143,8 @@ def evaluate_tensors(
     last = (chain_succ == n).nonzero()[:, 0]
     first = torch.cat(((chain_pred == n).nonzero()[:, 0], last + n))
     links = both(chain_succ, chain_pred), both(cross_pred, cross_succ)
-    frontier = new_frontier(torch.cat((duration, duration)), *links, first)
+    dates = None if earliest is None or after is None else torch.cat((earliest, after))
+    frontier = new_frontier(torch.cat((duration, duration)), *links, first, dates)
     run(frontier, rounds)
 
     end, tail = frontier.end[:n], frontier.end[n : 2 * n]
@@ -137,12 +154,16 @@ def evaluate_tensors(
     makespan.scatter_reduce_(0, graph[last], end[last], "amax")
     makespan.masked_fill_(~feasible, -1)
     cyclic = ~feasible[graph]
+    length = makespan
+    if dates is not None:
+        length = torch.zeros_like(makespan).scatter_reduce_(0, graph, end - duration + tail, "amax")
+        length.masked_fill_(~feasible, -1)
     est = (end - duration).masked_fill_(cyclic, -1)
-    lst = (makespan[graph] - tail).masked_fill_(cyclic, -1)
-    return est, lst, makespan, feasible
+    lst = (length[graph] - tail).masked_fill_(cyclic, -1)
+    return est, lst, makespan, feasible, length
 
 
-def solution_tensors(batch: Batch, device: str | torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+def solution_tensors(batch: Batch, device: str | torch.device) -> tuple[Any, ...]:
     """The arguments of `evaluate_tensors`; only the orders and one copy of each instance travel."""
 
     def on_device(array: NDArray[np.generic]) -> Tensor:
@@ -170,7 +191,10 @@ def solution_tensors(batch: Batch, device: str | torch.device) -> tuple[Tensor, 
     machine_pred[order[1:]] = torch.where(follows, order[:-1], n)
     machine_succ[order[:-1]] = torch.where(follows, order[1:], n)
     duration = torch.tensor(batch.duration, device=device)[source]
-    return duration, job_pred[:n], machine_pred[:n], job_succ, machine_succ[:n], offset
+    dates: tuple[Tensor | None, ...] = None, None
+    if len(batch.earliest):
+        dates = tuple(torch.tensor(array, device=device)[source] for array in (batch.earliest, batch.after))
+    return duration, job_pred[:n], machine_pred[:n], job_succ, machine_succ[:n], offset, *dates
 
 
 def evaluate_batch(batch: Batch, device: str | torch.device) -> SolutionTimes:

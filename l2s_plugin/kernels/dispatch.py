@@ -25,6 +25,7 @@ class Shop(NamedTuple):
     job_offset: NDArray[np.uint32]
     job_succ: NDArray[np.uint32]
     machine_offset: NDArray[np.int32]
+    earliest: NDArray[np.int32]  # none starts before
 
 
 @kernel
@@ -41,13 +42,14 @@ def dispatch_by_insertion(shop, priority, tie, order, start, ready, size, heap):
     No operation placed earlier is moved. Fills `order`, `start` in the same sequence, and `ready`: when the
     operation before it in the job ends.
     """
-    duration, machine, job_offset, job_succ, machine_offset = shop
+    duration, machine, job_offset, job_succ, machine_offset, earliest = shop
     n = duration.shape[0]
     waiting = 0
     for j in range(job_offset.shape[0] - 1):
         push(heap, 0, waiting, job_offset[j], priority, tie)
         waiting += 1
-    ready[:] = 0
+    for x in range(n):
+        ready[x] = earliest[x]
     size[:] = 0
     while waiting > 0:
         x = pop(heap, 0, waiting, priority, tie)
@@ -82,38 +84,47 @@ def dispatch_by_insertion(shop, priority, tie, order, start, ready, size, heap):
         size[m] += 1
         following = job_succ[x]
         if following < n:
-            ready[following] = time + duration[x]
+            ready[following] = max(ready[following], time + duration[x])
             push(heap, 0, waiting, following, priority, tie)
             waiting += 1
 
 
 @kernel
-def dispatch_without_delay(shop, priority, first_come, tie, order, end, size, started, busy, touched, queue, running):
+def dispatch_without_delay(
+    shop, priority, first_come, tie, order, end, size, started, busy, touched, queue, running, ready, coming
+):
     """Follow the clock: an idle machine that operations wait for starts the most urgent of them.
 
-    Everything that ends at one moment has ended before machines choose. With `first_come`, an operation's
-    priority becomes the time at which it begins to wait. Fills `order`.
+    Everything that ends or comes at one moment has done so before machines choose: an operation comes when the one
+    before it in its job has ended, but not before its date. With `first_come`, its priority becomes the time at which
+    it begins to wait. Fills `order`.
     """
-    duration, machine, job_offset, job_succ, machine_offset = shop
+    duration, machine, job_offset, job_succ, machine_offset, earliest = shop
     n = duration.shape[0]
     size[:] = 0  # operations waiting for the machine, in its piece of `queue`
     started[:] = 0
     busy[:] = False
     n_running = 0
     n_touched = 0
+    n_coming = 0
     for j in range(job_offset.shape[0] - 1):
         x = job_offset[j]
-        m = machine[x]
-        if first_come:
-            priority[x] = 0
-        push(queue, machine_offset[m], size[m], x, priority, tie)
-        size[m] += 1
-    for m in range(size.shape[0]):
-        touched[n_touched] = m
-        n_touched += 1
+        ready[x] = earliest[x]
+        push(coming, 0, n_coming, x, ready, tie)
+        n_coming += 1
 
-    time = 0
-    while n_touched > 0:
+    time = ready[coming[0]]
+    while n_touched > 0 or n_running > 0 or n_coming > 0:
+        while n_coming > 0 and ready[coming[0]] == time:
+            x = pop(coming, 0, n_coming, ready, tie)
+            n_coming -= 1
+            m = machine[x]
+            if first_come:
+                priority[x] = time
+            push(queue, machine_offset[m], size[m], x, priority, tie)
+            size[m] += 1
+            touched[n_touched] = m
+            n_touched += 1
         for i in range(n_touched):
             m = touched[i]
             if busy[m] or size[m] == 0:
@@ -128,8 +139,10 @@ def dispatch_without_delay(shop, priority, first_come, tie, order, end, size, st
             n_running += 1
 
         n_touched = 0
-        if n_running > 0:
+        if n_running > 0 and (n_coming == 0 or end[running[0]] <= ready[coming[0]]):
             time = end[running[0]]
+        elif n_coming > 0:
+            time = ready[coming[0]]
         while n_running > 0 and end[running[0]] == time:
             x = pop(running, 0, n_running, end, tie)
             n_running -= 1
@@ -138,10 +151,6 @@ def dispatch_without_delay(shop, priority, first_come, tie, order, end, size, st
             n_touched += 1
             following = job_succ[x]
             if following < n:
-                m = machine[following]
-                if first_come:
-                    priority[following] = time
-                push(queue, machine_offset[m], size[m], following, priority, tie)
-                size[m] += 1
-                touched[n_touched] = m
-                n_touched += 1
+                ready[following] = max(time, earliest[following])
+                push(coming, 0, n_coming, following, ready, tie)
+                n_coming += 1

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.state import update_ends, update_tails
+from l2s_plugin.kernels.state import AFTER, EARLIEST, has_dates, update_times
 
 Int32 = NDArray[np.int32]
 Operations = NDArray[np.uint32]
@@ -130,13 +130,15 @@ def _paths(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, dura
 def paths(state, u, v, forward, limit=NO_LIMIT):
     """Estimated longest paths of the neighbour: through the operation that goes elsewhere, and through one of those it
     is moved past, in time proportional to their number."""
+    dates = state.job_pred.shape[0] - state.machine_pred.shape[0]  # where dates are looked at, if there are any
+    job_pred, job_succ = state.job_pred[dates:], state.job_succ[dates:]
     if forward:
         return _paths(
-            u, v, state.job_pred, state.job_succ, state.machine_pred, state.machine_succ,
+            u, v, job_pred, job_succ, state.machine_pred, state.machine_succ,
             state.end, state.tail, state.duration, state.times, limit,
         )  # fmt: skip
     return _paths(
-        v, u, state.job_succ, state.job_pred, state.machine_succ, state.machine_pred,
+        v, u, job_succ, job_pred, state.machine_succ, state.machine_pred,
         state.tail, state.end, state.duration, state.times, limit,
     )  # fmt: skip
 
@@ -232,8 +234,7 @@ def apply(state, u, v, forward):
     first, last = state.position[u], state.position[v]
     if not relink(state, u, v, forward):
         return False
-    update_ends(state, first)
-    update_tails(state, last)
+    update_times(state, first, last)
     return True
 
 
@@ -248,16 +249,22 @@ def exact_value(state, u, v, forward):
     if not relink(state, u, v, forward):
         return -1
     duration, end, times = state.duration, state.end, state.times
+    dated, size = has_dates(state), position.shape[0]
+    earliest, after = EARLIEST * size, AFTER * size
     for i in range(first, order.shape[0]):
         x = order[i]
         before, other = state.job_pred[x], state.machine_pred[x]
         # operations before the window keep their ends; "none" has the last position and ends at 0
         a = times[before] if first <= position[before] < order.shape[0] else end[before]
         b = times[other] if first <= position[other] < order.shape[0] else end[other]
-        times[x] = max(a, b) + duration[x]
+        begin = max(a, b)
+        if dated:
+            begin = max(begin, duration[earliest + x])
+        times[x] = begin + duration[x]
     makespan = 0
     for x in state.job_last:
-        makespan = max(makespan, times[x] if position[x] >= first else end[x])
+        last_end = times[x] if position[x] >= first else end[x]
+        makespan = max(makespan, last_end + duration[after + x] if dated else last_end)
     if forward:
         _relink(u, back, state.machine_succ, state.machine_pred)
     else:

@@ -7,7 +7,7 @@ for a signed index numba tests for negative values, which halves the speed of th
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -20,6 +20,7 @@ Int32 = NDArray[np.int32]
 Operations = NDArray[np.uint32]
 
 LONG_AGO = -(2**30)
+EARLIEST, AFTER, FIXED = 1, 2, 3  # what State.duration holds behind the durations
 HALT = 3  # place in State.progress: not 0 once the run is over, for kernels that take long to look at
 
 
@@ -28,7 +29,16 @@ class State(NamedTuple):
 
     `end[x]` is the earliest end of operation x, `tail[x]` the longest path from its start to the end of the
     schedule; `end[x] - duration[x] + tail[x]` is the longest path through x, and equals `makespan[0]` exactly
-    when x is critical.
+    when x is critical. With due dates paths go on after the last operation of a job (`Instance.after`), and
+    `makespan[0]` is the largest lateness, plus `Instance.offset`.
+
+    Where the instance has dates or keeps machine orders (`has_dates`), some arrays go on behind their `size`, that of
+    the others. `duration[EARLIEST * size + x]` is the time before which x cannot start, at least
+    `duration[AFTER * size + x]` follows its end, and `duration[FIXED * size + x]` is 1 where the order of its machine
+    is to be kept. `end[size + x]` is the end of its job predecessor, or its date if that is later, and
+    `tail[size + x]` likewise what follows it; `job_pred[size + x]` and `job_succ[size + x]` are `size + x`, so that
+    estimates read them as if they were neighbours in the job. Fields of their own and questions in the loops would make
+    searches without dates slower, by up to a third.
     """
 
     duration: Int32
@@ -64,16 +74,27 @@ def new_state(instance: Instance, seed: int) -> State:
     def operations(values: Int32 | int = 0) -> Operations:
         return np.append(np.broadcast_to(values, n), n).astype(np.uint32)
 
+    duration = times(instance.duration)
+    if instance.has_dates or instance.kept:
+        fixed = np.zeros(n, np.int32)
+        fixed[[x for order in instance.kept for x in order]] = 1
+        duration = np.concatenate((duration, times(instance.head), times(instance.tail), times(fixed)))
+    size = n + 1
+    beyond = np.arange(size, 2 * size if len(duration) > size else size, dtype=np.uint32)
+
+    def with_room(values: Any) -> Any:
+        return np.append(values, beyond).astype(values.dtype)
+
     return State(
-        duration=times(instance.duration),
+        duration=duration,
         machine=times(instance.machine),
-        job_pred=operations(instance.job_pred),
-        job_succ=operations(instance.job_succ),
+        job_pred=with_room(operations(instance.job_pred)),
+        job_succ=with_room(operations(instance.job_succ)),
         job_last=(instance.job_offset[1:] - 1).astype(np.uint32),
         machine_pred=operations(),
         machine_succ=operations(),
-        end=times(),
-        tail=times(),
+        end=with_room(times()),
+        tail=with_room(times()),
         order=np.zeros(n, np.uint32),
         position=times(),
         path=operations(),
@@ -111,8 +132,23 @@ def set_order(state, order):
         last[state.machine[x]] = x
     state.machine_pred[n] = n
     state.machine_succ[n] = n
-    update_ends(state, 0)
-    update_tails(state, n - 1)
+    update_times(state, 0, n - 1)
+
+
+@kernel
+def has_dates(state):
+    """Whether there are dates, or kept machine orders, to look at."""
+    return state.duration.shape[0] > state.position.shape[0]
+
+
+@kernel
+def update_times(state, first, last):
+    """Recompute the ends from position `first` of the linear order on, the tails from `last` down, and the makespan."""
+    if has_dates(state):
+        _update_with_dates(state, first, last)
+    else:
+        update_ends(state, first)
+        update_tails(state, last)
 
 
 @kernel
@@ -134,6 +170,27 @@ def update_tails(state, start):
     """Recompute the tails of all operations from position `start` of the linear order down to the first."""
     duration, job_succ, machine_succ = state.duration, state.job_succ, state.machine_succ
     tail, order = state.tail, state.order
-    for i in range(start, -1, -1):
-        x = order[i]
+    last = np.uint64(start)  # unsigned: counting down with a sign takes half as long again
+    for i in range(np.uint64(start + 1)):
+        x = order[last - i]
         tail[x] = max(tail[job_succ[x]], tail[machine_succ[x]]) + duration[x]
+
+
+@kernel
+def _update_with_dates(state, first, last):
+    """`update_times` with dates."""
+    duration, order, end, tail = state.duration, state.order, state.end, state.tail
+    size = state.position.shape[0]
+    earliest, after = EARLIEST * size, AFTER * size
+    for i in range(first, order.shape[0]):
+        x = order[i]
+        end[size + x] = max(end[state.job_pred[x]], duration[earliest + x])
+        end[x] = max(end[size + x], end[state.machine_pred[x]]) + duration[x]
+    makespan = 0
+    for x in state.job_last:
+        makespan = max(makespan, end[x] + duration[after + x])
+    state.makespan[0] = makespan
+    for i in range(last, -1, -1):
+        x = order[i]
+        tail[size + x] = max(tail[state.job_succ[x]], duration[after + x])
+        tail[x] = max(tail[size + x], tail[state.machine_succ[x]]) + duration[x]

@@ -44,7 +44,8 @@ class StateView:
     @property
     def est(self) -> IntArray:
         """Earliest start of every operation."""
-        return (self.kernel_state.end - self.kernel_state.duration)[:-1]
+        n = self.instance.n_operations
+        return self.kernel_state.end[:n] - self.kernel_state.duration[:n]
 
     @property
     def lst(self) -> IntArray:

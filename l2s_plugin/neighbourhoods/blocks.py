@@ -7,8 +7,9 @@ from functools import cache
 from typing import Any
 
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.critical_path import block_end
+from l2s_plugin.kernels.critical_path import begins_open, block_end, ends_open
 from l2s_plugin.kernels.moves import add_if_feasible, add_move, is_feasible
+from l2s_plugin.kernels.state import has_dates
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
 
 
@@ -20,12 +21,14 @@ def neighbourhood(list_moves: Callable[..., Any]) -> Callable[[], Neighbourhood]
 @neighbourhood
 def n1(state, moves):
     """Swap any two neighbours inside a critical block (van Laarhoven, Aarts & Lenstra 1992)."""
-    path = state.path
+    path, length = state.path, state.path_length[0]
     count = 0
-    for i in range(state.path_length[0] - 1):
-        u, v = path[i], path[i + 1]
-        if state.machine_succ[u] == v:
-            count = add_if_feasible(state, moves, count, u, v, True)
+    first = 0
+    while first < length:
+        last = block_end(state, first)
+        for i in range(first, last):
+            count = add_if_feasible(state, moves, count, path[i], path[i + 1], True)
+        first = last + 1
     return count
 
 
@@ -57,19 +60,22 @@ def n4(state, moves):
 def n5(state, moves):
     """Swap the first and the last pair of each block (Nowicki & Smutnicki 1996; paper, section 3).
 
-    Only the last pair of the first block, only the first pair of the last, one swap in a block of two. Swapping
+    Only the last pair of the first block, only the first pair of the last, unless dates hold the path there; one swap
+    in a block of two. Swapping
     neighbours on a critical path never closes a cycle, unless they belong to the same job; with durations of 0 it
     may, and only what is proven feasible is offered.
     """
-    path, length = state.path, state.path_length[0]
+    path, length, dated = state.path, state.path_length[0], has_dates(state)
     count = 0
     first = 0
     while first < length:
         last = block_end(state, first)
         if last > first:
-            if first > 0:
+            opens = first > 0 or (dated and begins_open(state, first, last))
+            if opens:
                 count = add_if_feasible(state, moves, count, path[first], path[first + 1], True)
-            if last + 1 < length and (first == 0 or last > first + 1):
+            closes = last + 1 < length or (dated and ends_open(state, first, last))
+            if closes and (not opens or last > first + 1):
                 count = add_if_feasible(state, moves, count, path[last - 1], path[last], True)
         first = last + 1
     return count
@@ -93,21 +99,22 @@ def _insertions(state, moves, inward):
 
     Inward moves stop one place short: next to its own place an operation's move is a swap that is there already.
     """
-    path, length = state.path, state.path_length[0]
+    path, length, dated = state.path, state.path_length[0], has_dates(state)
     count = 0
     first = 0
     while first < length:
         last = block_end(state, first)
         u, v = path[first], path[last]
-        if last + 1 < length:
+        closes = last + 1 < length or (dated and ends_open(state, first, last))
+        if closes:
             for i in range(first, last):
                 count = add_if_feasible(state, moves, count, path[i], v, True)
             if inward:
                 for i in range(first + 1, last - 1):
                     count = add_if_feasible(state, moves, count, path[i], v, False)
-        if first > 0:
+        if first > 0 or (dated and begins_open(state, first, last)):
             # a block of two has one swap, which an inner block offers at its end already
-            skip = 1 if last == first + 1 and last + 1 < length else 0
+            skip = 1 if last == first + 1 and closes else 0
             for i in range(first + 1 + skip, last + 1):
                 count = add_if_feasible(state, moves, count, u, path[i], False)
             if inward:

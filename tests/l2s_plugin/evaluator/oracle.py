@@ -8,13 +8,13 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from l2s_plugin.instance import Instance
+from l2s_plugin.instance import NO_DUE_DATE, Instance
 
 
 class Times(NamedTuple):
     est: list[int]
     lst: list[int]
-    makespan: int
+    makespan: int  # the longest path: with due dates, the largest lateness plus the instance's offset
     path_nodes: int  # nodes on the path from O_S to O_T with the most nodes: the paper's H
     level: list[int]  # operations on the longest path (in operations) that ends with each operation
 
@@ -26,6 +26,13 @@ def disjunctive_graph(instance: Instance, order: np.ndarray) -> nx.DiGraph:
         nodes = ["S", *row.tolist(), "T"]
         for u, v in pairwise(nodes):
             graph.add_edge(u, v, weight=0 if u == "S" else int(instance.duration[u]))
+    if instance.earliest is not None:
+        for x, date in enumerate(instance.earliest.tolist()):
+            graph.add_edge("S", x, weight=date)
+    if instance.objective == "lateness":
+        for job, x in enumerate((instance.job_offset[1:] - 1).tolist()):
+            if instance.due[job] != NO_DUE_DATE:
+                graph.add_edge(x, "T", weight=int(instance.duration[x]) + instance.offset - int(instance.due[job]))
     return graph
 
 

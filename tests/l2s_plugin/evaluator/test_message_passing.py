@@ -50,7 +50,7 @@ def with_none(solution):
     """Durations and links of one solution with the entry for O_S (or O_T) appended."""
     instance, order = solution
     n = instance.n_operations
-    duration, *links, _ = mp.solution_tensors(pack(instance, [order]), "cpu")
+    duration, *links, _, _, _ = mp.solution_tensors(pack(instance, [order]), "cpu")
     none = torch.tensor([n])
     return n, torch.cat((duration.long(), torch.tensor([0]))), [torch.cat((link, none)) for link in links]
 
@@ -139,7 +139,7 @@ def test_a_cycle_does_not_hold_up_the_rest() -> None:
     second_first = np.lexsort((-index, stuck.machine))
     instance, order = random_solution(30, 5, 1)
     batch = pack([stuck, instance], [second_first, order])
-    est, lst, makespan, feasible = mp.evaluate_tensors(*mp.solution_tensors(batch, "cpu"))
+    est, lst, makespan, feasible, _ = mp.evaluate_tensors(*mp.solution_tensors(batch, "cpu"))
     expected = compiled.evaluate(batch)
     assert feasible.tolist() == expected.feasible.tolist() == [False, True]
     assert makespan.tolist() == expected.makespan.tolist()
@@ -152,7 +152,7 @@ def test_a_cycle_does_not_hold_up_the_rest() -> None:
 def test_chains_of_very_different_length_are_dropped_when_done() -> None:
     """Many small graphs beside a large one: the answers stay theirs."""
     batch = pack(*map(list, zip(*(random_solution(*shape, 7) for shape in [(2, 3)] * 40 + [(80, 3)]), strict=True)))
-    est, lst, makespan, feasible = mp.evaluate_tensors(*mp.solution_tensors(batch, "cpu"))
+    est, lst, makespan, feasible, _ = mp.evaluate_tensors(*mp.solution_tensors(batch, "cpu"))
     expected = compiled.evaluate(batch)
     assert feasible.all()
     np.testing.assert_array_equal(makespan.numpy(), expected.makespan)
@@ -162,7 +162,7 @@ def test_chains_of_very_different_length_are_dropped_when_done() -> None:
 
 def test_results_stay_on_the_device_as_exact_integers() -> None:
     instance, order = random_solution(10, 10, 0)
-    est, lst, makespan, feasible = mp.evaluate_tensors(*mp.solution_tensors(pack(instance, [order] * 3), "cpu"))
+    est, lst, makespan, feasible, _ = mp.evaluate_tensors(*mp.solution_tensors(pack(instance, [order] * 3), "cpu"))
     assert [result.dtype for result in (est, lst, makespan, feasible)] == [torch.int32] * 3 + [torch.bool]
     assert len(est) == len(lst) == 300
     assert makespan.shape == feasible.shape == (3,)
