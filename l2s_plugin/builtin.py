@@ -17,6 +17,8 @@ def l2s_instance_formats() -> list[InstanceFormatSpec]:
         InstanceFormatSpec(
             "npy", f"{home}.npy:Npy", "NumPy array [n, 2, jobs, machines] as the paper's authors publish"
         ),
+        InstanceFormatSpec("csv", f"{home}.csv:Csv", "table with one row an operation, by column names"),
+        InstanceFormatSpec("xlsx", f"{home}.xlsx:Xlsx", "the same table as an Excel workbook"),
     ]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 
-from l2s_plugin.formats.parsing import MAX_SIZE, Document, build, detected_object
+from l2s_plugin.formats.parsing import MAX_SIZE, Document, build, detected_object, refuse_dates
 from l2s_plugin.instance import Instance
 
 MATRIX = {"machine": "machines_matrix", "duration": "duration_matrix"}
@@ -59,6 +59,7 @@ class JobShopLib:
         return build(source, jobs, n_machines, line, name=name, lower_bound=lower, upper_bound=upper)
 
     def write(self, instance: Instance) -> bytes:
+        refuse_dates(instance, self.name)
         jobs = instance.jobs()
         lower, upper = instance.lower_bound, instance.upper_bound
         metadata = {"optimum": upper if lower == upper else None, "upper_bound": upper, "lower_bound": lower}

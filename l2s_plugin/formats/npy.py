@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.errors import InstanceError, InstanceFormatError
-from l2s_plugin.formats.parsing import fail, stem
+from l2s_plugin.formats.parsing import fail, refuse_dates, stem
 from l2s_plugin.instance import Instance
 
 MAGIC = b"\x93NUMPY"
@@ -45,6 +45,7 @@ class Npy:
         return [_instance(pair, source, f"{name}#{k}", f"instance {k}, ") for k, pair in enumerate(array)]
 
     def write(self, instance: Instance) -> bytes:
+        refuse_dates(instance, self.name)
         if not instance.is_rectangular:
             raise InstanceFormatError(
                 f"{instance.name}: the npy format expects every job to visit each of the "

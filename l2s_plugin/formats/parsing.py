@@ -172,6 +172,17 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
     return text.count("\n", 0, nearest) + 1
 
 
+def refuse_dates(instance: Instance, format_: str) -> None:
+    """For `write` of formats without a place for dates: an error rather than another instance when it is read."""
+    for what, there in (
+        ("release dates", instance.earliest is not None),
+        ("due dates", instance.due is not None),
+        ("machine orders that are kept", bool(instance.kept)),
+    ):
+        if there:
+            raise InstanceFormatError(f"{instance.name}: {what}, which the {format_} format cannot hold; use l2s-json")
+
+
 def stem(source: str) -> str:
     """A name for an instance that has none, from the file it is in."""
     return PurePath(source).stem.removesuffix(".jsl") or "instance"

@@ -14,7 +14,7 @@ repeat.
 
 from __future__ import annotations
 
-from l2s_plugin.formats.parsing import Rows, build, detected_lines
+from l2s_plugin.formats.parsing import Rows, build, detected_lines, refuse_dates
 from l2s_plugin.formats.taillard import has_sections
 from l2s_plugin.instance import Instance
 
@@ -47,6 +47,7 @@ class Standard:
 
     def write(self, instance: Instance) -> bytes:
         """Comments with name and bounds, then the size and the jobs; `-1 -1` only where a row needs it."""
+        refuse_dates(instance, self.name)
         name = "".join(sign if sign.isprintable() else " " for sign in instance.name)
         rows = [f"# {name}"]
         if instance.lower_bound is not None or instance.upper_bound is not None:

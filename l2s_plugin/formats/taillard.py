@@ -20,7 +20,7 @@ them.
 from __future__ import annotations
 
 from l2s_plugin.errors import InstanceFormatError
-from l2s_plugin.formats.parsing import Line, Rows, build, detected_lines, stem
+from l2s_plugin.formats.parsing import Line, Rows, build, detected_lines, refuse_dates, stem
 from l2s_plugin.instance import Instance
 
 HEADER = "Nb of jobs, Nb of Machines, Time seed, Machine seed, Upper bound, Lower bound"
@@ -51,6 +51,7 @@ class Taillard:
         return instances
 
     def write(self, instance: Instance) -> bytes:
+        refuse_dates(instance, self.name)
         jobs = instance.jobs()
         for number, job in enumerate(jobs):
             if len(job) != instance.n_machines:

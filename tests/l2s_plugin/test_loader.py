@@ -181,7 +181,7 @@ def test_a_dash_is_standard_output(capfdbinary):
         (b"\x7fELF\0\0", r"1: binary file in no known format, expected one of: "),
         (
             b"hello\n",
-            r"1: not in any known format, expected one of: a row with two numbers .*\(standard\), .*\(npy\)$",
+            r"1: not in any known format, expected one of: a row .*\(standard\), .*\(npy\), .*\(xlsx\)$",
         ),
         (b'{"a": 1}', r'1: not in any known format, .*JSON with "format": "l2s-instance" \(l2s-json\)'),
         (b"2 2\n0 5 1 2\n1 4\n", r"3: job 1 has 2 numbers, expected 4"),
@@ -205,25 +205,25 @@ def test_a_named_format_is_not_second_guessed(tiny):
 # formats of third parties
 
 
-class Csv:
+class Jsv:
     """A third party's format: a marker, then durations of one job on machine 0."""
 
-    name = "csv"
-    suffixes = (".csv",)
-    expects = "a line jobshop-csv"
+    name = "jsv"
+    suffixes = (".jsv",)
+    expects = "a line jobshop-jsv"
 
     def detect(self, data, source):
-        return data.startswith(b"jobshop-csv\n")
+        return data.startswith(b"jobshop-jsv\n")
 
     def read(self, data, source):
         return Instance.from_jobs([[(0, int(word))] for word in data.split(b"\n")[1].split(b",")])
 
     def write(self, instance):
-        return b"jobshop-csv\n" + b",".join(str(d).encode() for d in instance.duration) + b"\n"
+        return b"jobshop-jsv\n" + b",".join(str(d).encode() for d in instance.duration) + b"\n"
 
 
 def format_class(**changes):
-    return type("Changed", (Csv,), changes)
+    return type("Changed", (Jsv,), changes)
 
 
 @pytest.fixture
@@ -246,26 +246,26 @@ def register(monkeypatch):
 
 
 def test_a_third_party_format_is_used_like_a_built_in_one(tmp_path, register):
-    registry, path = register(csv=Csv), tmp_path / "x.csv"
+    registry, path = register(jsv=Jsv), tmp_path / "x.jsv"
     instance = Instance.from_jobs([[(0, 3)], [(0, 4)]])
     save(instance, path, registry=registry)
-    assert path.read_bytes() == b"jobshop-csv\n3,4\n"
+    assert path.read_bytes() == b"jobshop-jsv\n3,4\n"
     assert load(path, registry=registry) == instance
-    assert load(tmp_path / "x.csv", format="csv", registry=registry) == instance
+    assert load(tmp_path / "x.jsv", format="jsv", registry=registry) == instance
 
 
 def test_a_format_object_can_be_passed_as_it_is(tmp_path):
     path = tmp_path / "x.dat"
-    save(Instance.from_jobs([[(0, 3)]]), path, format=Csv())
-    assert load(path, format=Csv()).jobs() == [[(0, 3)]]
+    save(Instance.from_jobs([[(0, 3)]]), path, format=Jsv())
+    assert load(path, format=Jsv()).jobs() == [[(0, 3)]]
 
 
 def test_a_file_that_two_formats_recognise_is_not_guessed(tmp_path, register):
-    registry, path = register(csv=Csv, greedy=format_class(name="greedy")), tmp_path / "x.csv"
-    path.write_bytes(b"jobshop-csv\n3\n")
-    with pytest.raises(InstanceFormatError, match=r"x\.csv:1: recognised as csv and greedy, expected one format"):
+    registry, path = register(jsv=Jsv, greedy=format_class(name="greedy")), tmp_path / "x.jsv"
+    path.write_bytes(b"jobshop-jsv\n3\n")
+    with pytest.raises(InstanceFormatError, match=r"x\.jsv:1: recognised as jsv and greedy, expected one format"):
         load(path, registry=registry)
-    with pytest.raises(InstanceFormatError, match=r"the formats csv and greedy claim this ending"):
+    with pytest.raises(InstanceFormatError, match=r"the formats jsv and greedy claim this ending"):
         save(Instance.from_jobs([[(0, 3)]]), path, registry=registry)
 
 
@@ -273,10 +273,10 @@ def test_a_broken_third_party_format_does_not_stop_the_others(tmp_path, tiny, re
     def broken():
         raise RuntimeError("out of order")
 
-    registry = register(csv=broken)
+    registry = register(jsv=broken)
     assert load(tiny, registry=registry).jobs() == TINY_JOBS
     (tmp_path / "x").write_bytes(b"?")
-    with pytest.raises(InstanceFormatError, match=r"not in any known format.*'csv'.*out of order"):
+    with pytest.raises(InstanceFormatError, match=r"not in any known format.*'jsv'.*out of order"):
         load(tmp_path / "x", registry=registry)
 
 
@@ -285,25 +285,25 @@ def test_a_crash_inside_a_format_names_format_and_method(tmp_path, register, met
     def crash(self, *arguments):
         raise KeyError("oops")
 
-    registry, path = register(csv=format_class(**{method: crash})), tmp_path / "x"
-    path.write_bytes(b"jobshop-csv\n3\n")
+    registry, path = register(jsv=format_class(**{method: crash})), tmp_path / "x"
+    path.write_bytes(b"jobshop-jsv\n3\n")
     instance = Instance.from_jobs([[(0, 3)]])
-    call = (lambda: encode(instance, "csv", registry)) if method == "write" else (lambda: load(path, None, registry))
-    with pytest.raises(PluginError, match=f"instance format 'csv': {method} raised KeyError: 'oops'"):
+    call = (lambda: encode(instance, "jsv", registry)) if method == "write" else (lambda: load(path, None, registry))
+    with pytest.raises(PluginError, match=f"instance format 'jsv': {method} raised KeyError: 'oops'"):
         call()
 
 
 @pytest.mark.parametrize("result", [None, [], ["x"]])
 def test_a_format_that_returns_no_instance_is_reported(tmp_path, register, result):
-    registry, path = register(csv=format_class(read=lambda self, data, source: result)), tmp_path / "x"
-    path.write_bytes(b"jobshop-csv\n3\n")
-    with pytest.raises(PluginError, match="instance format 'csv': read must return an Instance"):
+    registry, path = register(jsv=format_class(read=lambda self, data, source: result)), tmp_path / "x"
+    path.write_bytes(b"jobshop-jsv\n3\n")
+    with pytest.raises(PluginError, match="instance format 'jsv': read must return an Instance"):
         load(path, registry=registry)
 
 
 def test_an_impossible_instance_from_a_format_names_the_file(tmp_path, register):
-    registry, path = register(csv=Csv), tmp_path / "x"
-    path.write_bytes(b"jobshop-csv\n-3\n")
+    registry, path = register(jsv=Jsv), tmp_path / "x"
+    path.write_bytes(b"jobshop-jsv\n-3\n")
     with pytest.raises(InstanceFormatError, match=r"x:1: operation 0 .* has negative duration -3"):
         load(path, registry=registry)
 
