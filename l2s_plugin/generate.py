@@ -8,10 +8,11 @@ from math import inf, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from l2s_plugin.errors import InstanceError
+from l2s_plugin.errors import InstanceError, unknown_name
 from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
 
 MAX_OPERATIONS = 10_000_000
+TIGHTNESS = {"tight": 1.3, "medium": 1.6, "loose": 2.0}
 
 _MULTIPLIER, _MODULUS = 16807, 2**31 - 1  # Taillard 1993, section 2: x <- 16807 x mod (2^31 - 1)
 
@@ -69,6 +70,24 @@ def uniform(n_jobs: int, n_machines: int, seed: int, low: int = 1, high: int = 9
     structure = "" if stages == 1 else f"-stages{stages}"
     name = f"uniform-{n_jobs}x{n_machines}{structure}{span}-{seed}"
     return Instance.from_matrices(duration, machine, name=name, source="uniform generator")
+
+
+def with_dates(instance: Instance, seed: int, tightness: str = "medium") -> Instance:
+    """The same with random release and due dates.
+
+    A third of the jobs are there at 0, the others come until half of the mean work of a machine is done. A job is due
+    after its release and 1.3 (tight), 1.6 (medium) or 2 times its work (loose), a tenth more or less. The same seed
+    gives the same dates.
+    """
+    if tightness not in TIGHTNESS:
+        raise unknown_name("tightness", str(tightness), TIGHTNESS)
+    rng = np.random.default_rng((_integer("seed", seed, 0), 1))
+    jobs, last = instance.n_jobs, instance.job_offset[1:] - 1
+    latest = int(instance.duration.sum(dtype=np.int64)) // (2 * instance.n_machines)
+    release = np.where(rng.random(jobs) < 1 / 3, 0, rng.integers(0, latest, jobs, endpoint=True))
+    allowance = TIGHTNESS[tightness] * rng.uniform(0.9, 1.1, jobs) * (instance.job_head[last] + instance.duration[last])
+    dated = instance.with_dates(release=release.tolist(), due=(release + allowance).astype(np.int64).tolist())
+    return dated.with_details(name=f"{instance.name}-{tightness}-{seed}")
 
 
 def _lcg(seed: int, shape: tuple[int, int]) -> NDArray[np.float64]:
