@@ -36,6 +36,7 @@ def l2s_dispatching_rules() -> list[DispatchingRuleSpec]:
         "mwkr": "most work remaining in the job first",
         "lwkr": "least work remaining in the job first",
         "mopnr": "most operations remaining in the job first",
+        "edd": "earliest due date first, of the operation: that of its job minus the work that follows",
         "fifo": "first come, first served",
         "random": "any waiting operation",
     }

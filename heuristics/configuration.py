@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, cast
 
 from l2s_plugin.containment import contained
-from l2s_plugin.errors import L2SError, PluginError, whole_number
+from l2s_plugin.errors import L2SError, PluginError, unknown_name, whole_number
+from l2s_plugin.objectives import MAKESPAN, OBJECTIVES
 from l2s_plugin.registry import Registry, default_registry
 from l2s_plugin.specs import DispatchingRuleSpec, MethodSpec, NeighbourhoodSpec, PolicySpec, SelectorSpec, Spec
 from l2s_plugin.stop import Condition, Stop, ending
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 FIRST_RULE = "fdd/mwkr"
 NO_POLISHER = "none"  # the word for a search in which nothing is polished
-PATIENCE = 12_500  # steps without improvement before a trajectory is given up (Peng, Lü & Cheng 2015)
 RECENT = 100  # schedules to restart from (paper, appendix D)
 LIMITS = frozenset({"time_limit", "max_steps", "target", "no_improvement"})  # parts of a stop, on the command line
 
@@ -49,6 +49,9 @@ class Configuration:
         Name or file of a policy for a learned selector, `l2s` unless `selector` says otherwise.
     initial
         Where to begin: a dispatching rule, a schedule, or a result.
+    objective
+        What to minimise: `makespan`, or `lateness`, the largest end of a job minus its due date. None: what the
+        instance says, the makespan unless told otherwise.
     stop, time_limit
         When to end: see `l2s_plugin.stop`; `time_limit=30` is short for `stop=l2s.stop.seconds(30)`. The clock runs
         from the first schedule on; what is compiled does not count. A limit in steps counts those of all workers.
@@ -60,9 +63,11 @@ class Configuration:
         Selector of every other trajectory, once a population is complete: it begins with the best schedule recombined
         with another, and what it finds counts, but does not enter the population. None: no such trajectories.
     population, patience
-        Schedules in a population; steps without improvement before a trajectory gives way to the next.
+        Schedules in a population; steps without improvement before a trajectory gives way to the next,
+        `population_patience(instance)` when None.
     tenure
-        Tabu search: `(low, high)` steps that a reversed arc stays forbidden; `default_tenure(instance)` when None.
+        Tabu search: `(low, high)` steps that a reversed arc stays forbidden; `default_tenure(instance)` when None, in
+        populations `population_tenure(instance)`.
     forbid_undo
         Local search: leave out the move that undoes the last one, as the paper's authors do. None leaves it to the
         selector: the learned ones and the paper's rules want it.
@@ -93,13 +98,14 @@ class Configuration:
     neighbourhood: Any = None
     policy: str | Path | None = None
     initial: Any = None
+    objective: str | None = None
     stop: Ending = None
     time_limit: InitVar[float | None] = None
     seed: int = 0
     workers: int | None = None
     polisher: Any = "l2s-fast"
     population: int = 8
-    patience: int = PATIENCE
+    patience: int | None = None
     tenure: tuple[int, int] | None = None
     forbid_undo: bool | None = None
     recent: int = RECENT
@@ -165,6 +171,8 @@ class Configuration:
             from l2s_plugin.evaluator import Evaluator  # imports kernels
 
             changes["evaluator"] = Evaluator.of(self.evaluator)
+        if self.objective not in (None, *OBJECTIVES):
+            raise unknown_name("objective", str(self.objective), OBJECTIVES)
         if self.polisher == NO_POLISHER:
             changes["polisher"] = None
         self.check_names(registry)
@@ -243,6 +251,10 @@ def _switch(text: str, spelling: str = "") -> CommandLine:
 
 
 COMMAND_LINE = {
+    "objective": CommandLine(
+        "What to minimise: the makespan, unless given, or the largest lateness of a job.", metavar=None,
+        choices=OBJECTIVES,
+    ),
     "selector": CommandLine("Picks the moves; estimate, or best-improvement (local-search).", SelectorSpec),
     "policy": CommandLine("The policy that a learned selector follows; implies l2s.", PolicySpec, "NAME|FILE"),
     "neighbourhood": CommandLine("Lists the moves; n7, or n5 (local-search).", NeighbourhoodSpec),
@@ -279,7 +291,7 @@ COMMAND_LINE = {
 }  # fmt: skip
 
 _OURS = ("heuristics", "integrations")
-_ALWAYS = {"method", "stop", "seed", "known_bounds", "label"}  # of every method
+_ALWAYS = {"method", "objective", "stop", "seed", "known_bounds", "label"}  # of every method
 _LEAST = {"recent": 0} | {name: option.least for name, option in COMMAND_LINE.items() if option.takes is int}
 
 
@@ -288,12 +300,13 @@ class Options(TypedDict, total=False):
 
     policy: str | Path | None
     initial: Any
+    objective: str | None
     time_limit: float | None
     seed: int
     workers: int | None
     polisher: Any
     population: int
-    patience: int
+    patience: int | None
     tenure: tuple[int, int] | None
     forbid_undo: bool | None
     recent: int
@@ -343,6 +356,9 @@ def run(
     check_instance(instance)
     registry = registry or default_registry()
     way = configuration.checked(registry)
+    instance = instance.with_objective(way.objective)
+    if way.limits.makespan is not None and way.limits.makespan < 0 and instance.objective == MAKESPAN:
+        raise L2SError(f"target must be 0 or more where the objective is the makespan, got {way.limits.makespan}")
     monitor = Monitor(instance, way, listener, registry)
     if callable(way.method):
         return way.method(instance, way, monitor)

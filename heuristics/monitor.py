@@ -48,6 +48,9 @@ class Monitor:
 
     `way` is how the run was asked to search, `registry` where names are looked up, `history` the (seconds, steps,
     makespan) of every incumbent; `stopped_by` says why the run is over, and is empty while it is not.
+
+    In here, as in searches, makespans and bounds are those of the longest path; what leaves the run, in events and
+    results, is the value of the objective: less by `Instance.offset`.
     """
 
     def __init__(
@@ -138,7 +141,8 @@ class Monitor:
     @property
     def target(self) -> int:
         """The makespan at which the run ends."""
-        return max(self.lower_bound, -1 if self.stop.makespan is None else self.stop.makespan)
+        wanted = -1 if self.stop.makespan is None else self.stop.makespan + self.instance.offset
+        return max(self.lower_bound, wanted)
 
     def prove(self, bound: int, source: str) -> None:
         """Take note of a bound that a part of this run has proven."""
@@ -162,7 +166,9 @@ class Monitor:
             if self.history:  # searches side by side count each for itself, but the steps of a run never fall
                 step = max(step, self.history[-1][1])
             self.history.append((seconds, step, makespan))
-            improvement = Improvement(self.instance, seconds, step, makespan, self.lower_bound, self.bound_source)
+            offset, source = self.instance.offset, self.bound_source
+            value, bound = makespan - offset, self.lower_bound - offset
+            improvement = Improvement(self.instance, seconds, step, value, bound, source)
             if self._listener is not None:
                 self._listener(improvement)
             self.registry.observe("l2s_incumbent", event=improvement)
@@ -221,7 +227,8 @@ class Monitor:
         if stop.no_improvement is not None and step - self._last >= stop.no_improvement:
             return "no improvement"
         if stop.conditions and best is not None:
-            progress = Progress(step, self.seconds, best, self._last, self.lower_bound, self.bound_source)
+            value, bound = best - self.instance.offset, self.lower_bound - self.instance.offset
+            progress = Progress(step, self.seconds, value, self._last, bound, self.bound_source)
             if any(condition(progress) for condition in stop.conditions):
                 return "condition"
         return ""
@@ -249,7 +256,7 @@ class Monitor:
             parts |= {"selector": search.selector, "neighbourhood": search.neighbourhood, "gear": search.gear}
         result = Result(
             schedule=schedule,
-            lower_bound=self.lower_bound,
+            lower_bound=self.lower_bound - self.instance.offset,
             bound_source=self.bound_source,
             method=method or part_name(self.way.method),
             steps=steps,
@@ -257,7 +264,7 @@ class Monitor:
             seed=self.way.seed,
             workers=workers,
             stopped_by=self.stopped_by,
-            history=list(self.history),
+            history=[(at, step, makespan - self.instance.offset) for at, step, makespan in self.history],
             **{field: part_name(part) for field, part in parts.items() if not isinstance(part, _NAMELESS)},
         )
         self.registry.observe("l2s_search_finished", instance=self.instance, result=result)

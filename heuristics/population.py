@@ -11,18 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heuristics.configuration import Configuration, Ending, SearchOptions, search
-from heuristics.hosts.trajectories import compile_kernels, first_order, tabu_defaults, tabu_memory
+from heuristics.hosts.trajectories import compile_kernels, default_tenure, first_order, tabu_defaults, tabu_memory
 from heuristics.loop import kernels
 from heuristics.loop.search import PYTHON, Search, Selection
 from heuristics.monitor import Monitor, Pace
 from heuristics.result import Result
 from l2s_plugin.instance import Instance
-from l2s_plugin.schedule import Schedule
+from l2s_plugin.schedule import Schedule, respecting
 from l2s_plugin.stop import Stop
 
 Order = NDArray[np.uint32]
 
 POLISH_EVERY = 2  # of the trajectories, once the population is complete
+_PATIENCE = 12_500  # Peng, Lü & Cheng 2015
+_PATIENCE_PER_OPERATION = 20  # a trajectory of a large shop goes on improving for a million steps
+_USUAL_SIZE = 1000  # operations; larger shops remember for longer, ...
+_LONGEST_MEMORY = 3.0  # ... up to so many times as long
 
 
 def solve(
@@ -45,7 +49,7 @@ def solve(
 
 def memetic(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """What `memetic` names."""
-    way = tabu_defaults(way).filled(workers=1)
+    way = population_defaults(way, instance).filled(workers=1)
     islands, workers = settle(way, monitor), way.workers or 1
     with monitor, ThreadPoolExecutor(workers) as pool:
         begin(islands, way, monitor)
@@ -72,6 +76,24 @@ def memetic(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
         return monitor.finish(best.order, steps, workers, islands[0].search, **parts)
 
 
+def population_defaults(way: Configuration, instance: Instance) -> Configuration:
+    """With what populations choose where the user did not."""
+    way = tabu_defaults(way)
+    return way.filled(patience=population_patience(instance), tenure=population_tenure(instance))
+
+
+def population_patience(instance: Instance) -> int:
+    """Steps without improvement after which a trajectory gives way: more than 12,500 in shops above 625 operations."""
+    return max(_PATIENCE, _PATIENCE_PER_OPERATION * instance.n_operations)
+
+
+def population_tenure(instance: Instance) -> tuple[int, int]:
+    """That of tabu search, and longer in shops above 1000 operations, with the root of their number."""
+    longer = min(max(1.0, (instance.n_operations / _USUAL_SIZE) ** 0.5), _LONGEST_MEMORY)
+    low, high = default_tenure(instance)
+    return int(longer * low), int(longer * high)
+
+
 def settle(way: Configuration, monitor: Monitor) -> list[Island]:
     """One island per worker, ready to begin: what there is to compile is compiled."""
     compile_kernels()
@@ -80,7 +102,7 @@ def settle(way: Configuration, monitor: Monitor) -> list[Island]:
     for sequence in np.random.SeedSequence(way.seed).spawn(way.workers or 1):
         search = Search(monitor.instance, way.neighbourhood, way.selector, memory, sequence, way.gear, monitor.registry)
         islands.append(Island(search, way, np.random.default_rng(sequence.spawn(1)[0])))
-        if way.polisher is not None and (stop.steps is None or stop.steps > way.population * way.patience):
+        if way.polisher is not None and (stop.steps is None or stop.steps > way.population * (way.patience or 0)):
             islands[-1].prepare_polisher()  # before the clock starts, where the run may come to that
     return islands
 
@@ -112,25 +134,26 @@ def shares_of(steps: int | None, workers: int) -> list[int]:
 
 @dataclass(frozen=True, order=True)
 class Member:
-    """A schedule by its makespan, by which members compare, and its linear order, sorted by start time."""
+    """A schedule by its longest path, the makespan unless due dates count, by which members compare, and its linear
+    order, sorted by start time."""
 
     makespan: int
     order: Order = field(compare=False)
 
     @classmethod
     def of(cls, schedule: Schedule) -> Member:
-        return cls(schedule.makespan, schedule.linear_order.astype(np.uint32))
+        return cls(schedule.length, schedule.linear_order.astype(np.uint32))
 
 
 _NONE = Member(kernels.FOREVER, np.zeros(0, np.uint32))
 
 
 def random_order(instance: Instance, rng: np.random.Generator) -> Order:
-    """A random linear order of the operations that respects the jobs."""
+    """A random linear order of the operations that respects the jobs and kept machine orders."""
     places = np.argsort(rng.permutation(instance.job), kind="stable")  # a job's k-th place is its k-th operation's
     order = np.empty(instance.n_operations, np.uint32)
     order[places] = np.arange(instance.n_operations)
-    return order
+    return respecting(instance, order)
 
 
 def recombine(a: Order, b: Order, rng: np.random.Generator) -> Order:

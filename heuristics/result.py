@@ -12,6 +12,7 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.files import read_text, write_text
 from l2s_plugin.formats.l2s_json import L2SJson
 from l2s_plugin.instance import Instance
+from l2s_plugin.objectives import LATENESS
 from l2s_plugin.records import check, parse_json
 from l2s_plugin.schedule import Schedule
 
@@ -25,7 +26,8 @@ CP_SAT = "CP-SAT"  # proven by CP-SAT in this run
 LITERATURE = "literature"  # looked up: `l2s_plugin.bounds.known_bound`
 
 _SHOWN = (
-    "instance", "makespan", "lower_bound", "bound_source", "upper_bound", "claimed_upper_bound", "status", "gap",
+    "instance", "objective", "value", "bound", "makespan", "lateness", "late_jobs", "lower_bound", "bound_source",
+    "upper_bound", "claimed_upper_bound", "status", "gap",
     "steps", "seconds", "steps_per_second", "time_to_best", "method", "selector", "neighbourhood", "polisher",
     "initial", "gear", "seed", "workers", "stopped_by",
 )  # fmt: skip
@@ -33,7 +35,10 @@ _SHOWN = (
 
 @dataclass(frozen=True)
 class Improvement:
-    """A new incumbent, as history entry and as event for the `l2s_incumbent` observers."""
+    """A new incumbent, as history entry and as event for the `l2s_incumbent` observers.
+
+    `makespan` and `lower_bound` are about the objective of the instance, whatever that is.
+    """
 
     instance: Instance
     seconds: float
@@ -47,8 +52,8 @@ class Improvement:
 class Result:
     """The best schedule of a run and how it was found.
 
-    `lower_bound` is the best bound known, and `bound_source` says where it comes from: `one-machine` (computed),
-    `CP-SAT` (proven in this run) or `literature` (looked up, for the classic benchmarks).
+    `lower_bound` is the best bound known on the `value` of the objective, and `bound_source` says where it comes from:
+    `one-machine` (computed), `CP-SAT` (proven in this run) or `literature` (looked up, for the classic benchmarks).
     `initial` is the dispatching rule of the first schedule, None where a schedule was given.
     `stopped_by` says why the run ended: steps, seconds, target, no improvement, optimal, known bound, no moves,
     condition, interrupt, error, or CP-SAT (a limit among its parameters).
@@ -79,23 +84,51 @@ class Result:
         return self.schedule.makespan
 
     @property
+    def objective(self) -> str:
+        """What was minimised: makespan or lateness."""
+        return self.instance.objective
+
+    @property
+    def value(self) -> int:
+        """The value of the objective."""
+        return self.schedule.value
+
+    @property
+    def bound(self) -> int:
+        """No schedule has a smaller value: another name of `lower_bound`."""
+        return self.lower_bound
+
+    @property
+    def lateness(self) -> int | None:
+        """The largest lateness of a job; None without due dates."""
+        return self.schedule.lateness
+
+    @property
+    def late_jobs(self) -> int | None:
+        """How many jobs end after their due dates; None without due dates."""
+        lateness = self.schedule.job_lateness
+        return None if lateness is None else int((lateness > 0).sum())
+
+    @property
     def status(self) -> str:
         """`OPTIMAL` when this run has proven that nothing is shorter, otherwise `FEASIBLE`."""
-        return OPTIMAL if self.makespan <= self.lower_bound and self.bound_source != LITERATURE else FEASIBLE
+        return OPTIMAL if self.value <= self.lower_bound and self.bound_source != LITERATURE else FEASIBLE
 
     @property
     def verdict(self) -> str:
         """How good the schedule is, in words."""
         if self.status == OPTIMAL:
             return "proven optimal"
-        if self.makespan <= self.lower_bound:
+        if self.value <= self.lower_bound:
             return "optimal by the literature's bound"
         return f"gap {100 * self.gap:.2f} %"
 
     @property
     def gap(self) -> float:
-        """How far the makespan may lie above the optimum, as a fraction of the bound."""
-        return self.makespan / self.lower_bound - 1 if self.lower_bound else 0.0
+        """How far the value may lie above the optimum, as a fraction of the bound; a lateness, which may be 0 or less,
+        as a fraction of the makespan."""
+        whole = self.makespan if self.objective == LATENESS else self.lower_bound
+        return (self.value - self.lower_bound) / whole if whole else 0.0
 
     @property
     def claimed_upper_bound(self) -> int | None:
@@ -146,8 +179,8 @@ class Result:
         return cls(**{name: data[name] for name in kinds} | {"schedule": schedule, "history": history})
 
     def history_csv(self) -> str:
-        """The improvements as CSV: seconds, step, makespan."""
-        return "seconds,step,makespan\n" + "".join(f"{row[0]},{row[1]},{row[2]}\n" for row in self._rows())
+        """The improvements as CSV: seconds, step, makespan (or lateness)."""
+        return f"seconds,step,{self.objective}\n" + "".join(f"{row[0]},{row[1]},{row[2]}\n" for row in self._rows())
 
     def save_history(self, path: str | Path) -> None:
         """Write `history_csv` to a file."""
@@ -156,10 +189,12 @@ class Result:
     def summary(self) -> str:
         """A few lines for people."""
         known = best_known(self.instance)
-        lines = [
-            f"{self.instance.name} ({self.instance.size}): makespan {self.makespan}, "
-            f"bound {self.lower_bound}{f' ({self.bound_source})' if self.bound_source else ''}, {self.verdict}",
-        ]
+        source = f" ({self.bound_source})" if self.bound_source else ""
+        what = f"{self.objective} {self.value}, bound {self.lower_bound}{source}, {self.verdict}"
+        lines = [f"{self.instance.name} ({self.instance.size}): {what}"]
+        if self.late_jobs is not None:
+            other = f"makespan {self.makespan}" if self.objective == LATENESS else f"largest lateness {self.lateness}"
+            lines.append(f"{other}; {self.late_jobs} of {self.instance.n_jobs} jobs late")
         if known and self.makespan != known:
             lines.append(f"best known: {known} ({100 * (self.makespan / known - 1):+.2f} %)")
         if self.claimed_upper_bound is not None:

@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from heuristics.configuration import FIRST_RULE, Configuration
 from l2s_plugin.containment import contained
 from l2s_plugin.errors import PluginError, ScheduleError
-from l2s_plugin.instance import Instance, check_instance
+from l2s_plugin.instance import NO_DUE_DATE, Instance, check_instance
 from l2s_plugin.kernels.dispatch import Shop, dispatch_by_insertion, dispatch_without_delay, draw_ties
 from l2s_plugin.registry import Registry, default_registry
-from l2s_plugin.schedule import Schedule
+from l2s_plugin.schedule import Schedule, respecting
 from l2s_plugin.specs import DispatchingRuleSpec
 from l2s_plugin.verification import verify
 
@@ -83,7 +83,7 @@ def dispatch_method(instance: Instance, way: Configuration, monitor: Monitor) ->
     """What `dispatch` names: one schedule of a rule, in the form in which searches report theirs."""
     with monitor:
         schedule = dispatch(instance, way.initial or FIRST_RULE, way.seed, monitor.registry)
-        monitor.record(0, schedule.makespan)
+        monitor.record(0, schedule.length)
         return monitor.finish(schedule, seconds=monitor.history[0][0], initial=way.initial or FIRST_RULE)
 
 
@@ -100,6 +100,17 @@ def work_remaining(instance: Instance) -> NDArray[np.int64]:
 def operations_remaining(instance: Instance) -> NDArray[np.int64]:
     """Operations of the job from each operation on, itself included."""
     return instance.job_offset[1:].astype(np.int64)[instance.job] - np.arange(instance.n_operations)
+
+
+def due_dates(instance: Instance) -> NDArray[np.float64]:
+    """When each operation should end: the due date of its job, minus the work that follows.
+
+    Jobs without a due date come last, and where there are none, all are due at the same time.
+    """
+    if instance.due is None:
+        return -instance.job_tail.astype(np.float64)
+    due = np.where(instance.due == NO_DUE_DATE, np.inf, instance.due)
+    return due[instance.job] - instance.job_tail
 
 
 class _PriorityRule:
@@ -119,7 +130,10 @@ class _PriorityRule:
             raise PluginError(f"the priority of {instance.describe(np.flatnonzero(np.isnan(priority))[0])} is nan")
         order = np.empty(instance.n_operations, np.uint32)
         self._place(instance, priority, _ties(instance, seed), order)
-        return Schedule.from_order(instance, order)
+        schedule = Schedule.from_order(instance, order)
+        if not instance.kept:
+            return schedule
+        return Schedule.from_linear_order(instance, respecting(instance, schedule.linear_order))
 
 
 class NonDelayRule(_PriorityRule):
@@ -130,9 +144,10 @@ class NonDelayRule(_PriorityRule):
     def _place(self, instance: Instance, priority: Any, ties: Any, order: Any) -> None:
         n, machines = instance.n_operations, instance.n_machines
         end, size, started = np.empty(n, np.int32), np.empty(machines, np.int32), np.empty(machines, np.int32)
-        busy, touched = np.empty(machines, np.bool_), np.empty(2 * machines, np.uint32)
+        busy, touched = np.empty(machines, np.bool_), np.empty(2 * machines + instance.n_jobs, np.uint32)
         queue, running = np.empty(n, np.uint32), np.empty(machines, np.uint32)
-        work = end, size, started, busy, touched, queue, running
+        ready, coming = np.empty(n, np.int32), np.empty(instance.n_jobs, np.uint32)
+        work = end, size, started, busy, touched, queue, running, ready, coming
         dispatch_without_delay(_shop(instance), priority, self._first_come, ties, order, *work)
 
 
@@ -162,6 +177,7 @@ spt = _without_delay(lambda instance: instance.duration)
 lpt = _without_delay(lambda instance: -instance.duration)
 mwkr = _without_delay(lambda instance: -work_remaining(instance))
 lwkr = _without_delay(lambda instance: work_remaining(instance))
+edd = _without_delay(due_dates)
 mopnr = _without_delay(lambda instance: -operations_remaining(instance))
 random = _without_delay(lambda instance: np.zeros(instance.n_operations))
 fifo = _without_delay(lambda instance: np.zeros(instance.n_operations), first_come=True)
@@ -176,4 +192,6 @@ def _ties(instance: Instance, seed: int) -> NDArray[np.uint64]:
 def _shop(instance: Instance) -> Shop:
     """The instance as the kernels take it."""
     job_offset, job_succ = instance.job_offset.astype(np.uint32), instance.job_succ.astype(np.uint32)
-    return Shop(instance.duration, instance.machine, job_offset, job_succ, instance.machine_offset)
+    earliest = instance.head if instance.earliest is not None else np.zeros(instance.n_operations, np.int32)
+    earliest = np.array(earliest)  # writable, whatever it is: one compilation serves all
+    return Shop(instance.duration, instance.machine, job_offset, job_succ, instance.machine_offset, earliest)

@@ -23,7 +23,7 @@ from heuristics.loop.search import PYTHON, Search, rate_together, selector_for
 from heuristics.monitor import Monitor, Pace, SearchError
 from heuristics.result import Result
 from l2s_plugin.bounds import lower_bound
-from l2s_plugin.errors import L2SError, PluginError, ScheduleError, whole_number
+from l2s_plugin.errors import L2SError, PluginError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
@@ -129,8 +129,7 @@ def first_schedule(instance: Instance, initial: Initial, seed: int, registry: Re
         initial = initial.schedule
     if not isinstance(initial, Schedule):
         return dispatch(instance, initial, seed, registry)
-    if initial.instance != instance:
-        raise ScheduleError(f"the initial schedule belongs to {initial.instance!r}, not to {instance!r}")
+    initial = initial.judged_as(instance, "the initial schedule")
     initial.verify()
     return initial
 

@@ -305,7 +305,7 @@ def rate_together(evaluator: Evaluator, searches: Sequence[Search]) -> None:
     orders = [search.neighbours() for search in searches]
     counts = [len(rows) for rows in orders]
     instances = [search.instance for search, count in zip(searches, counts, strict=True) for _ in range(count)]
-    makespans = evaluator.evaluate(instances, [row for rows in orders for row in rows]).makespan
+    makespans = evaluator.evaluate(instances, [row for rows in orders for row in rows]).length
     for search, own in zip(searches, np.split(makespans, np.cumsum(counts)[:-1]), strict=True):
         search.take_makespans(own)
 

@@ -14,10 +14,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from heuristics.configuration import Configuration, Options, run
-from heuristics.hosts.trajectories import first_schedule, tabu_defaults, tabu_memory
+from heuristics.hosts.trajectories import first_schedule, tabu_memory
 from heuristics.loop.search import Search
 from heuristics.monitor import Listener, Monitor, SearchError
-from heuristics.population import Island, Member, ring, shares_of
+from heuristics.population import Island, Member, population_defaults, ring, shares_of
 from heuristics.result import Result
 from heuristics.workers.portfolio import with_selectors
 from heuristics.workers.processes import ProcessPool
@@ -60,7 +60,9 @@ def cooperate(
 
 def cooperation(instance: Instance, way: Configuration, monitor: Monitor, executor: Executor | None = None) -> Result:
     """The method behind `cooperate`; processes of this machine where there is no executor."""
-    way = replace(tabu_defaults(way).filled(workers=2), method=METHOD)  # what else it was need not travel
+    way = replace(
+        population_defaults(way, instance).filled(workers=2), method=METHOD
+    )  # what else it was need not travel
     workers = way.workers or 2
     first = [Member.of(first_schedule(instance, way.initial, way.seed + k)) for k in range(workers)]
     with ExitStack() as stack:

@@ -148,9 +148,11 @@ def test_kernels_agree_compiled_and_interpreted(instance, seed, first_come):
             np.empty(n_machines, np.int32),
             np.empty(n_machines, np.int32),
             np.empty(n_machines, np.bool_),
-            np.empty(2 * n_machines, np.uint32),
+            np.empty(2 * n_machines + instance.n_jobs, np.uint32),
             np.empty(n, np.uint32),
             np.empty(n_machines, np.uint32),
+            np.empty(n, np.int32),
+            np.empty(instance.n_jobs, np.uint32),
         ]
         kernel(_shop(instance), priority.copy(), first_come, ties[0], order, *work)
         timed.append(order)

@@ -12,10 +12,19 @@ from hypothesis import strategies as st
 import l2s_plugin as l2s
 from heuristics import solve
 from heuristics.configuration import Configuration
+from heuristics.hosts.trajectories import default_tenure
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
 from heuristics.monitor import Monitor
-from heuristics.population import Island, Member, random_order, recombine
+from heuristics.population import (
+    Island,
+    Member,
+    population_defaults,
+    population_patience,
+    population_tenure,
+    random_order,
+    recombine,
+)
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.selectors import CompiledSelector
 from tests.strategies import instances, linear_orders
@@ -150,3 +159,18 @@ def test_solve_polishes_with_the_learned_selector_and_names_the_usual_one():
 def test_an_unknown_polisher_is_told_before_the_search():
     with pytest.raises(L2SError, match=r"unknown selector 'l2s-fats'.*l2s-fast"):
         solve(l2s.load("ft06"), stop=l2s.stop.steps(10), polisher="l2s-fats")
+
+
+@pytest.mark.parametrize(
+    ("size", "patience", "longer"),
+    [((30, 20), 12_500, 1), ((100, 40), 80_000, 2), ((100, 100), 200_000, 3), ((200, 200), 800_000, 3)],
+)
+def test_trajectories_of_large_shops_are_given_more_time_and_a_longer_memory(size, patience, longer):
+    instance = l2s.generate.uniform(*size, seed=1)
+    assert population_patience(instance) == patience
+    assert population_tenure(instance) == tuple(longer * steps for steps in default_tenure(instance))
+
+
+def test_what_the_user_gives_is_kept_in_large_shops():
+    way = population_defaults(Configuration(patience=7, tenure=(1, 2)), l2s.generate.uniform(100, 100, seed=1))
+    assert (way.patience, way.tenure) == (7, (1, 2))

@@ -195,7 +195,7 @@ def test_stop_criteria_combine_and_are_stateless():
         lambda: seconds(-3),
         lambda: seconds(float("nan")),
         lambda: no_improvement(-1),
-        lambda: target(-1),
+        lambda: target(1.5),
         lambda: when(3),
     ],
 )
