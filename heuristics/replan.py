@@ -1,0 +1,196 @@
+"""Planning again: what has ended or is under way stays, the rest is searched with the old plan as its start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+from heuristics.configuration import Configuration, Ending, Method, SearchOptions, run
+from heuristics.monitor import SearchError
+from heuristics.news import WAITS, News
+from heuristics.remainder import Remainder, remainder
+from heuristics.result import ONE_MACHINE, Result
+from l2s_plugin.bounds import lower_bound
+from l2s_plugin.instance import NO_DUE_DATE, Instance, check_instance
+from l2s_plugin.names import Word, find_time, time_text
+from l2s_plugin.schedule import Schedule
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Replan:
+    """A new plan, past included, and how it differs from the old one.
+
+    Attributes
+    ----------
+    result
+        The new plan and how it was found; its `instance` is the revised one: with other durations where operations took
+        longer, with new jobs and without those dropped, and with earliest starts that hold the past in its place.
+    old, moved_right
+        The plan given, and a schedule of the revised instance: the old machine orders, as late as the news make them.
+    at
+        The time of planning.
+    changes
+        Operations that start at another time than planned: job, step, operation, machine, from, to, by.
+    late
+        Jobs that end after their due dates: job, due, end, late.
+    notes
+        What else there is to know, in sentences.
+    """
+
+    result: Result
+    old: Schedule
+    moved_right: Schedule
+    at: int
+    changes: list[Row]
+    late: list[Row]
+    notes: list[str]
+
+    @property
+    def instance(self) -> Instance:
+        """The revised instance."""
+        return self.result.instance
+
+    @property
+    def old_result(self) -> Result:
+        """The old plan, as a result to show beside the new one."""
+        instance = self.old.instance
+        bound = lower_bound(instance) - instance.offset
+        return Result(self.old, bound, "the plan before", bound_source=ONE_MACHINE)
+
+    def summary(self) -> str:
+        """A few lines for people."""
+        instance, objective = self.instance, self.result.objective
+        lines = [
+            self.result.summary(),
+            f"planned again at {time_text(instance, self.at)}: {objective} {self.result.value}; the old plan moved to "
+            f"the right has {self.moved_right.value}, as it was {self.old.value}",
+            f"{len(self.changes)} operations moved",
+            *self.notes,
+        ]
+        for row in self.late:
+            lines.append(f"late by {row['late']}: job {row['job']}, due {row['due']}, ends {row['end']}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that `--json` prints: those of the result, and `replan`."""
+        replanned = {
+            "at": self.at,
+            "old": self.old.value,
+            "moved_right": self.moved_right.value,
+            "moved": self.changes,
+            "late": self.late,
+            "notes": self.notes,
+        }
+        return self.result.to_dict() | {"replan": replanned}
+
+
+def replan(
+    instance: Instance,
+    schedule: Schedule | Result,
+    at: Word,
+    stop: Ending = None,
+    *,
+    add: Instance | None = None,
+    drop: Iterable[Word] = (),
+    down: Iterable[Sequence[Any]] = (),
+    delay: Iterable[Sequence[Any]] = (),
+    keep_order: Iterable[Word] = (),
+    under_way: str = WAITS,
+    method: str | Method = "memetic",
+    selector: Any = None,
+    neighbourhood: Any = None,
+    **options: Unpack[SearchOptions],
+) -> Replan:
+    """Plan the rest of a schedule again at some time: never worse than the old plan moved to the right.
+
+    Jobs and machines go by name, or by number where they have none; operations as "JOB/STEP", with steps from 1,
+    "JOB/NAME", or "NAME". Times are numbers, or clock times where the instance has a clock.
+
+    Parameters
+    ----------
+    at
+        What has ended by then, or is under way, stays as it is; nothing else starts before.
+    add
+        New jobs, as an instance of its own; machines are matched by name. Their dates are times of the same clock.
+    drop
+        Jobs that are cancelled: what has begun of them stays in the plan.
+    down
+        (machine, from, to): the machine does nothing meanwhile.
+    delay
+        (operation, end): one that is under way, or should have ended, ends then; what should have followed it has not
+        begun. One that has not begun does not end sooner.
+    keep_order
+        Machines whose sequence stays; new operations come at its end.
+    under_way
+        What happens to an operation under way on a machine that is down: it `waits` and goes on, or `restarts` in full.
+    stop, method, selector, neighbourhood, options
+        How to search: see `heuristics.Configuration`.
+    """
+    check_instance(instance)
+    how: dict[str, Any] = {**options}
+    instance = instance.with_objective(how.pop("objective", None))
+    listener, registry = how.pop("listener", None), how.pop("registry", None)
+    given = schedule.schedule if isinstance(schedule, Result) else schedule
+    old = given.judged_as(instance, "the plan")
+    old.verify()
+    rest = remainder(old, News.of(instance, at, drop, down, delay, keep_order, under_way), add)
+    way = Configuration(method, selector, neighbourhood, stop=stop, initial=rest.moved_right, **how)
+    try:
+        result = run(rest.reduced, way, listener, registry)
+    except SearchError as error:
+        error.result = _whole(rest, error.result)
+        error.results = [error.result]
+        raise
+    result = _whole(rest, result)
+    moved_right = rest.whole(rest.moved_right)
+    moved_right.verify()
+    now = find_time(instance, at)
+    return Replan(
+        result, old, moved_right, now, _changes(rest, old, result.schedule), _late(result.schedule), rest.notes
+    )
+
+
+def _whole(rest: Remainder, result: Result) -> Result:
+    """The result of the whole instance, from that of its part."""
+    schedule = rest.whole(result.schedule)
+    schedule.verify()
+    history = [(seconds, step, rest.value(value)) for seconds, step, value in result.history]
+    return replace(result, schedule=schedule, lower_bound=rest.value(result.lower_bound), history=history)
+
+
+def _changes(rest: Remainder, old: Schedule, new: Schedule) -> list[Row]:
+    """By machine, in the order of the new plan."""
+    instance, rows = new.instance, []
+    for x in new.order.tolist():
+        origin = int(rest.origin[x])
+        if origin >= 0 and old.start[origin] != new.start[x]:
+            before, after = int(old.start[origin]), int(new.start[x])
+            job = int(instance.job[x])
+            rows.append(
+                {
+                    "job": instance.job_name(job),
+                    "step": int(origin - old.instance.job_offset[old.instance.job[origin]]) + 1,
+                    "operation": instance.operation_name(x),
+                    "machine": instance.machine_name(int(instance.machine[x])),
+                    "from": before,
+                    "to": after,
+                    "by": after - before,
+                }
+            )
+    return rows
+
+
+def _late(schedule: Schedule) -> list[Row]:
+    """The latest first."""
+    instance, lateness = schedule.instance, schedule.job_lateness
+    if instance.due is None or lateness is None:
+        return []
+    rows = [
+        {"job": instance.job_name(job), "due": int(due), "end": int(end), "late": int(late)}
+        for job, (due, end, late) in enumerate(zip(instance.due, schedule.job_end, lateness, strict=True))
+        if due != NO_DUE_DATE and late > 0
+    ]
+    return sorted(rows, key=lambda row: -row["late"])
