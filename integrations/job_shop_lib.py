@@ -34,6 +34,8 @@ def export_instance(instance: Instance) -> Any:
     """The instance as `job_shop_lib.JobShopInstance`; bounds go into its metadata, as in its own benchmarks."""
     job_shop_lib = _job_shop_lib()
     expect(instance, Instance, InstanceError)
+    if instance.has_dates or instance.due is not None or instance.kept:
+        raise InstanceError(f"{instance.name}: it has dates or kept orders, expected a plain job shop for job_shop_lib")
     jobs = [[job_shop_lib.Operation(machine, duration) for machine, duration in job] for job in instance.jobs()]
     lower, upper = instance.lower_bound, instance.upper_bound
     bounds = {"optimum": upper if lower == upper else None, "lower_bound": lower, "upper_bound": upper}

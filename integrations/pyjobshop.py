@@ -29,6 +29,8 @@ def export_instance(instance: Instance) -> Any:
     """The instance as `pyjobshop.ProblemData`: task k is operation k, resource k machine k."""
     pyjobshop = _pyjobshop()
     expect(instance, Instance, InstanceError)
+    if instance.has_dates or instance.due is not None or instance.kept:
+        raise InstanceError(f"{instance.name}: it has dates or kept orders, expected a plain job shop for PyJobShop")
     jobs = [job.tolist() for job in instance.split_by_job(np.arange(instance.n_operations))]
     rows = enumerate(zip(instance.machine.tolist(), instance.duration.tolist(), strict=True))
     return pyjobshop.ProblemData(

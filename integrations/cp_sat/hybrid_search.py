@@ -11,9 +11,17 @@ from typing import Any, Unpack
 import numpy as np
 
 from heuristics.configuration import Configuration, Options, run
-from heuristics.hosts.trajectories import tabu_defaults
 from heuristics.monitor import Listener, Monitor
-from heuristics.population import Island, Member, begin, exchange_bests, settle, shares_of, steps_per_round
+from heuristics.population import (
+    Island,
+    Member,
+    begin,
+    exchange_bests,
+    population_defaults,
+    settle,
+    shares_of,
+    steps_per_round,
+)
 from heuristics.result import Result
 from integrations.cp_sat.model import JobShopModel, Window, random_window
 from integrations.cp_sat.options import WarmStart, beginning, check_options
@@ -70,7 +78,7 @@ def hybrid(
 def hybrid_method(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
     """What `hybrid` names."""
     workers, options = check_options(way)
-    way = tabu_defaults(replace(way, workers=workers))
+    way = population_defaults(replace(way, workers=workers), instance)
     islands = settle(way, monitor)
     with monitor, ThreadPoolExecutor(workers) as pool:
         begin(islands, way, monitor)
@@ -135,9 +143,9 @@ def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
     """The search learns CP-SAT's schedule if that is better, and the other way round."""
     incumbent.step = step
     best, known = min((island.best for island in islands), key=lambda member: member.makespan), incumbent.schedule
-    if known is None or best.makespan < known.makespan:
+    if known is None or best.makespan < known.length:
         incumbent.offer(Schedule.from_linear_order(incumbent.monitor.instance, best.order))
-    elif known.makespan < best.makespan:
+    elif known.length < best.makespan:
         member = Member.of(known)
         for island in islands:
             island.insert(member)
@@ -218,7 +226,7 @@ class Assistant:
     def _prove(self, schedule: Schedule, seconds: float) -> None:
         """Ask for a better schedule or the proof that there is none."""
         incumbent = self._incumbent
-        model = JobShopModel(self._instance, schedule.makespan, self._monitor.proven)
+        model = JobShopModel(self._instance, schedule.length, self._monitor.proven)
         model.hint(schedule)
         incumbent.attempt(model, seconds, lambda: self._over() or incumbent.schedule is not schedule, **self._given())
         if incumbent.schedule is schedule:

@@ -1,4 +1,4 @@
-"""The job shop, and parts of it, as CP-SAT models: intervals, no overlap on a machine, the makespan minimised.
+"""The job shop, and parts of it, as CP-SAT models: intervals, no overlap on a machine, the longest path minimised.
 
 A part is a time window of an incumbent, or some of its machines, to be ordered anew while the rest keeps its orders.
 Only what is shorter than the incumbent is a solution: CP-SAT finds it, or proves that the part is not to blame.
@@ -58,6 +58,10 @@ class _Model:
             self._look_at_the_clock()
             if len(intervals) > 1:
                 self.model.add_no_overlap(intervals)
+        start_of = dict(zip(operations.tolist(), self.start, strict=True)) if instance.kept else {}
+        for order in instance.kept:
+            for before, behind in pairwise([x for x in order if x in start_of]):
+                self.model.add(start_of[behind] >= start_of[before] + int(instance.duration[before]))
         self.model.minimize(self.makespan)
 
     def _look_at_the_clock(self, count: int = 0) -> None:
@@ -75,12 +79,12 @@ class JobShopModel(_Model):
     """CP-SAT's view of an instance, and the way from a `Schedule` to a hint and from a solution to a `Schedule`.
 
     `model` is the `CpModel`, to which constraints can be added, `start` has a variable per operation, by its id, and
-    `makespan` is the variable that is minimised.
+    `makespan` is the variable that is minimised: the longest path (see `Instance.offset`).
 
     Parameters
     ----------
     horizon, lower_bound
-        No schedule longer than this is looked for (the incumbent's makespan), and none can be shorter than that.
+        No schedule longer than this is looked for (the incumbent's length), and none can be shorter than that.
     out_of_time
         Asked while the model is built, which takes seconds beyond 100,000 operations; a `TimeoutError` when it says so.
     """
@@ -92,8 +96,8 @@ class JobShopModel(_Model):
         lower_bound: int = 0,
         out_of_time: Callable[[], bool] = lambda: False,
     ) -> None:
-        operations, head, tail = np.arange(instance.n_operations), instance.job_head, instance.job_tail
-        super().__init__(instance, operations, head, tail, lower_bound, horizon, out_of_time)
+        operations = np.arange(instance.n_operations)
+        super().__init__(instance, operations, instance.head, instance.tail, lower_bound, horizon, out_of_time)
 
     def hint(self, schedule: Schedule) -> None:
         """Tell CP-SAT a schedule: every variable, or it would call the hint incomplete; replaces earlier hints."""
@@ -101,7 +105,7 @@ class JobShopModel(_Model):
         for operation, (variable, value) in enumerate(zip(self.start, schedule.start.tolist(), strict=True)):
             self._look_at_the_clock(operation)
             self.model.add_hint(variable, value)
-        self.model.add_hint(self.makespan, schedule.makespan)
+        self.model.add_hint(self.makespan, schedule.length)
 
     def schedule(self, value: Values) -> Schedule:
         """The schedule behind a solution (`value` of a solver or of a callback), with the times that CP-SAT found."""
@@ -112,7 +116,7 @@ class Machines(JobShopModel):
     """Order the given machines anew; the others keep the order they have in `schedule`."""
 
     def __init__(self, schedule: Schedule, machines: Iterable[int], lower_bound: int = 0) -> None:
-        super().__init__(schedule.instance, schedule.makespan - 1, lower_bound)
+        super().__init__(schedule.instance, schedule.length - 1, lower_bound)
         for machine in {*range(self.instance.n_machines)} - {*machines}:
             for before, behind in pairwise(schedule.machine_orders[machine].tolist()):
                 self.model.add(self.start[behind] >= self.start[before] + int(self.instance.duration[before]))
@@ -130,8 +134,11 @@ class Window(_Model):
     def __init__(self, schedule: Schedule, first: int, last: int, lower_bound: int = 0) -> None:
         instance, linear = schedule.instance, schedule.linear_order
         self.past, self.operations, self.future = linear[:first], np.sort(linear[first:last]), linear[last:]
-        horizon, remaining = schedule.makespan - 1, schedule.makespan - schedule.lst
-        earliest = tail = np.zeros(len(self.operations), np.int64)
+        horizon, remaining = schedule.length - 1, schedule.length - schedule.lst
+        earliest, tail = (
+            instance.head[self.operations].astype(np.int64),
+            instance.tail[self.operations].astype(np.int64),
+        )
         for owner, count in ((instance.job, instance.n_jobs), (instance.machine, instance.n_machines)):
             ready = _largest(owner, count, self.past, schedule.end)
             after = _largest(owner, count, self.future, remaining)
@@ -139,6 +146,10 @@ class Window(_Model):
             earliest, tail = np.maximum(earliest, ready[inside]), np.maximum(tail, after[inside])
             # the longest path that never enters the window: no order of the window makes it shorter
             lower_bound = max(lower_bound, int(np.delete(ready + after, inside).max(initial=0)))
+        if instance.has_dates:
+            due = schedule.end[self.past] + instance.tail[self.past]
+            dated = instance.head[self.future] + remaining[self.future]
+            lower_bound = max(lower_bound, int(due.max(initial=0)), int(dated.max(initial=0)))
         no_room = earliest + instance.duration[self.operations] + tail > horizon
         self.hopeless = lower_bound > horizon or bool(no_room.any())
         if not self.hopeless:

@@ -81,7 +81,7 @@ def cp_sat_method(instance: Instance, way: Configuration, monitor: Monitor) -> R
             if way.initial is not None:
                 incumbent.offer(first)
             if not monitor.should_stop(0):
-                _run(incumbent, first.makespan, workers=workers, seed=way.seed, **options)
+                _run(incumbent, first.length, workers=workers, seed=way.seed, **options)
         return monitor.finish(incumbent.schedule or first, workers=workers, initial=way.initial)
 
 
@@ -192,9 +192,9 @@ class Incumbent:
     def offer(self, schedule: Schedule) -> None:
         """Keep a schedule if it is the best so far."""
         with self._lock:
-            if self.schedule is None or schedule.makespan < self.schedule.makespan:
+            if self.schedule is None or schedule.length < self.schedule.length:
                 self.schedule = schedule
-                self.monitor.record(self.step, schedule.makespan)
+                self.monitor.record(self.step, schedule.length)
 
     def raise_bound(self, bound: float) -> None:
         """Believe a bound that CP-SAT has proven; it is given as a float."""
