@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any
 from heuristics.result import Result
 from integrations.bench.report import By, Row, anytime_curves, tables
 from integrations.libraries import library
-from integrations.report.charts import anytime, convergence, gantt, machine_utilisation, utilisation
+from integrations.marks import By as Rows
+from integrations.marks import lasting, marks, moment, names, worse
+from integrations.report.charts import anytime, convergence, gantt, machine_utilisation, punctuality, utilisation
 from l2s_plugin import __version__
 from l2s_plugin.errors import L2SError
 from l2s_plugin.files import check_writable, write_text
+from l2s_plugin.instance import NO_DUE_DATE, Instance
+from l2s_plugin.objectives import LATENESS
+from l2s_plugin.schedule import Schedule
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -29,9 +34,20 @@ _KEY_FIGURES: tuple[Entry, ...] = (
     ("claimed_upper_bound", "claimed upper bound, not checked", str),
     ("upper_bound", "best known", str),
     ("gap", "gap to the bound", lambda share: f"{100 * share:.2f} %"),
+    ("lateness", "largest lateness", str),
+    ("late_jobs", "late jobs", str),
     ("mean_utilisation", "mean utilisation", lambda share: f"{100 * share:.1f} %"),
     ("time_to_best", "time to best", "{:.2f} s".format),
 )
+# with due dates to meet, what was minimised comes first
+_LATENESS_FIGURES: tuple[Entry, ...] = (("value", "largest lateness", str), *_KEY_FIGURES[1:], _KEY_FIGURES[0])
+_CHANGES = ("job", "step", "operation", "machine", "from", "to", "by")
+_MARKS = {
+    "met": "green line: due date, met",
+    "late": "red line: due date, missed",
+    "waiting": "thin line: the job waits, from its earliest start on",
+    "held": "triangle: its earliest start holds the operation",
+}
 _PARAMETERS: tuple[Entry, ...] = (
     *((name, name, str) for name in ("method", "selector", "neighbourhood", "polisher")),
     ("initial", "first schedule", str),
@@ -52,36 +68,112 @@ def check_report(path: str | Path) -> None:
         library(package, "report")
 
 
-def save_report(results: Sequence[Result], path: str | Path, *, command: str | None = None) -> None:
+def save_report(
+    results: Sequence[Result],
+    path: str | Path,
+    *,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+    changes: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
     """Write one HTML file about one or more results; it opens offline.
 
-    They are shown in this order; `command` is the command line, or several, that `l2s solve` prints to run them again.
+    Parameters
+    ----------
+    results
+        Shown in this order.
+    command
+        The command line, or several, that `l2s solve` prints to run them again.
+    notes
+        Sentences to stand at the top of the page.
+    changes
+        Where the first result is a new plan, how it differs from the old one, which may be the second: rows with any of
+        job, step, operation, machine, from, to and by. Numbers in the last three are times.
     """
     if not results:
         raise L2SError("a report needs at least one result")
     check_report(path)
     sections = [_section(number, result) for number, result in enumerate(results)]
-    data = {"command": command, "results": [section["data"] for section in sections]}
-    _save_page("results.html", path, title=_title(results), sections=sections, command=command, data=data)
+    data: dict[str, Any] = {"command": command, "results": [section["data"] for section in sections]}
+    if notes:
+        data["notes"] = list(notes)
+    if changes is not None:
+        data["changes"] = [dict(row) for row in changes]
+        sections[0]["changes"] = _changes(results[0].instance, changes)
+    _save_page("results.html", path, title=_title(results), sections=sections, command=command, notes=notes, data=data)
 
 
 def _section(number: int, result: Result) -> dict[str, Any]:
     """What the page says about one result."""
-    data = _data(result)
+    data, late = _data(result), result.objective == LATENESS
     name = data["instance"]
     charts = {
         "machine_view": (f"Gantt chart of {name} by machine", gantt(result.schedule, "machine")),
         "job_view": (f"Gantt chart of {name} by job", gantt(result.schedule, "job")),
-        "convergence": (f"makespan over time for {name}", convergence(result)),
+        "convergence": (f"{result.objective} over time for {name}", convergence(result)),
         "utilisation": (f"machine utilisation of {name}", machine_utilisation(result.schedule)),
     }
+    figures = data | {"bound_source": data["bound_source"] or "not said"}
+    if late:
+        del figures["lateness"]
     return {
         "anchor": f"result-{number}",
         "data": data,
-        "key_figures": _named(data | {"bound_source": data["bound_source"] or "not said"}, _KEY_FIGURES),
+        "key_figures": _named(figures, _LATENESS_FIGURES if late else _KEY_FIGURES),
         "parameters": _named(data, _PARAMETERS),
+        "hints": {by: _hint(result.schedule, by) for by in ("machine", "job")},
+        "orders": _orders(result.schedule),
+        "changes": None,
         **{key: _chart(f"{key}-{number}", *labelled) for key, labelled in charts.items()},
     }
+
+
+def _hint(schedule: Schedule, by: Rows) -> str:
+    """How to read a chart."""
+    colour: Rows = "job" if by == "machine" else "machine"
+    written = "name" if names(schedule.instance, colour) else "number"
+    text = (
+        f"A row per {by}, a colour per {colour}, its {written} where there is room. Outlined: critical, a delay "
+        f"{worse(schedule.instance)}; lines follow one critical path."
+    )
+    means = _MARKS | ({"late": "red edge: the end of a late job"} if by == "machine" else {})
+    for kind in marks(schedule, by).meanings(by):
+        text += f" {means[kind].capitalize()}."
+    return f"{text} Drag to zoom, double-click to see all."
+
+
+def _orders(schedule: Schedule) -> list[dict[str, Any]]:
+    """Job, due date, end and lateness of every job, the latest first; nothing without due dates."""
+    instance, lateness = schedule.instance, schedule.job_lateness
+    if instance.due is None or lateness is None:
+        return []
+    rows = []
+    for job in sorted(range(instance.n_jobs), key=lambda job: (-int(lateness[job]), job)):
+        row = {
+            "job": instance.job_name(job),
+            "due": "",
+            "end": moment(instance, int(schedule.job_end[job])),
+            "late": "",
+        }
+        if instance.due[job] != NO_DUE_DATE:
+            row["due"] = moment(instance, int(instance.due[job]))
+            row["late"] = punctuality(instance, int(lateness[job]))
+        rows.append(row | {"is_late": lateness[job] > 0})
+    return rows
+
+
+def _changes(instance: Instance, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The table of changes: only columns in which something stands."""
+    columns = [name for name in _CHANGES if any(row.get(name) not in (None, "") for row in rows)]
+
+    def text(name: str, value: Any) -> str:
+        if value is None or isinstance(value, str) or name not in ("from", "to", "by"):
+            return "" if value is None else str(value)
+        if name == "by":
+            return "+" * (value > 0) + lasting(instance, int(value))
+        return moment(instance, int(value))
+
+    return {"columns": columns, "rows": [[text(name, row.get(name)) for name in columns] for row in rows]}
 
 
 def _data(result: Result) -> dict[str, Any]:
@@ -99,12 +191,13 @@ def _data(result: Result) -> dict[str, Any]:
 
 def _named(data: dict[str, Any], table: Iterable[Entry]) -> list[tuple[str, str, str]]:
     """Field, label and text of what there is to say."""
-    return [(field, label, text(data[field])) for field, label, text in table if data[field] not in (None, "")]
+    return [(field, label, text(data[field])) for field, label, text in table if data.get(field) not in (None, "")]
 
 
 def _title(results: Sequence[Result]) -> str:
     if len(results) == 1:
-        return f"{results[0].instance.name}: makespan {results[0].makespan}"
+        what = "largest lateness" if results[0].objective == LATENESS else "makespan"
+        return f"{results[0].instance.name}: {what} {results[0].value}"
     return f"{len(results)} schedules"
 
 
