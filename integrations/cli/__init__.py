@@ -33,6 +33,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 
 COMMANDS = {  # the module of a command, and what `l2s --help` says about it
     "solve": ("solve", "Find good schedules for instances."),
+    "replan": ("replan", "Plan the rest of a schedule again, after what happened."),
     "bench": ("bench", "Compare methods on sets of instances."),
     "train": ("train", "Train a policy for the learned selector."),
     "check": ("instances", "Verify a schedule, independently of how it was found."),

@@ -15,6 +15,7 @@ from integrations.cli.terminal import echo
 from l2s_plugin.files import write_text
 
 if TYPE_CHECKING:
+    from heuristics.replan import Replan
     from heuristics.result import Result
 
 Again = tuple[str, str] | None  # what a command promises, and the command
@@ -24,17 +25,22 @@ class Delivery:
     """Takes results one by one; use it as a context manager, so that a report about several is written at the end.
 
     Files come before everything that is printed, and a file that cannot be written does not stop the others. `plans`
-    are the files of every instance, and `gantt_by` says what the rows of charts are: `machine` or `job`.
+    are the files of every instance, `gantt_by` says what the rows of charts are: `machine` or `job`, and `sort_by`
+    likewise how the rows of tables are sorted.
     """
 
-    def __init__(self, plans: list[Files], as_json: bool, gantt_by: str | None = None) -> None:
+    def __init__(
+        self, plans: list[Files], as_json: bool, gantt_by: str | None = None, sort_by: str | None = None
+    ) -> None:
         self.results: list[Result] = []
         self._plans = plans
         self._as_json = as_json
         self._drawing = {"by": gantt_by} if gantt_by else {}  # a plugin's renderer may know no such option
+        self._sort_by = sort_by or "machine"
         self._silent = STANDARD_OUTPUT in plans[0].values()
         self._pages: dict[str, list[tuple[Result, Again]]] = {}
         self._unheard: OSError | None = None
+        self._news: Replan | None = None
 
     def __enter__(self) -> Delivery:
         return self
@@ -49,33 +55,42 @@ class Delivery:
         if failures and kind is None:
             raise failures[0]
 
-    def add(self, result: Result, again: Again = None) -> None:
-        """Write the files of the next instance and print its summary, with the command to run it again."""
+    def add(self, result: Result, again: Again = None, news: Replan | None = None) -> None:
+        """Write the files of the next instance and print its summary, with the command to run it again.
+
+        `news` is what there is to say about a plan beside its result: how it differs from the one before.
+        """
+        told = news or result
         files = self._plans[len(self.results)]
         self.results.append(result)
         failures: list[Exception] = []
-        lines = self._write(self._tasks(result, again, files), failures)
+        lines = self._write(self._tasks(result, again, files, news), failures)
         if self._as_json:
-            self._print(partial(echo, result.to_json()))
+            self._print(partial(echo, json.dumps(told.to_dict())))
         else:
-            summary = "\n" * (len(self.results) > 1) + result.summary()
+            summary = "\n" * (len(self.results) > 1) + told.summary()
             self._say([summary, *([": ".join(again)] if again else []), *lines])
         if failures:
             raise failures[0]
         if self._unheard and not set(files.values()) - {STANDARD_OUTPUT}:
             raise self._unheard  # nobody would notice the rest
 
-    def _tasks(self, result: Result, again: Again, files: Files) -> dict[str, Callable[[str], Any]]:
+    def _tasks(
+        self, result: Result, again: Again, files: Files, news: Replan | None
+    ) -> dict[str, Callable[[str], Any]]:
         """What to write where; standard output, whose reader may have left, comes last."""
+        from l2s_plugin.tables import save_plan
+
         tasks: dict[str, Callable[[str], Any]] = {
-            "--output": result.schedule.save,
+            "--output": partial(save_plan, result.schedule, sort_by=self._sort_by),
             "--history": result.save_history,
             "--gantt": partial(result.schedule.gantt, **self._drawing),
-            "--stats-dir": lambda path: write_text(path, json.dumps(result.to_dict(), indent=1) + "\n"),
+            "--stats-dir": lambda path: write_text(path, json.dumps((news or result).to_dict(), indent=1) + "\n"),
         }
         page = files.get("--report")
         if page:
             self._pages.setdefault(page, []).append((result, again))
+            self._news = news
             if all(later["--report"] != page for later in self._plans[len(self.results) :]):
                 tasks["--report"] = self._save_report
         chosen = {files[option]: task for option, task in tasks.items() if option in files}
@@ -100,7 +115,10 @@ class Delivery:
 
         page = self._pages.pop(path)
         commands = "\n".join(again[1] for _, again in page if again)
-        save_report([result for result, _ in page], path, command=commands or None)
+        results, changes = [result for result, _ in page], None
+        if self._news is not None:  # the new plan beside the old one
+            results, changes = [*results, self._news.old_result], self._news.changes
+        save_report(results, path, command=commands or None, changes=changes)
 
     def _say(self, lines: list[str]) -> None:
         """For people; standard output belongs to the program where data is printed."""

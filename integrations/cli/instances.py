@@ -9,10 +9,12 @@ from typing import Any
 
 import click
 
-from integrations.cli import completion, example
+from integrations.cli import completion, example, parameters
 from integrations.cli.terminal import echo
 from l2s_plugin import data
 from l2s_plugin.errors import L2SError, ScheduleError
+from l2s_plugin.generate import TIGHTNESS
+from l2s_plugin.instance import NO_DUE_DATE, Instance
 from l2s_plugin.specs import InstanceFormatSpec
 
 
@@ -61,6 +63,11 @@ def _size(ctx: click.Context, parameter: click.Parameter, text: str) -> tuple[in
     help="Taillard's generator, or the uniform one of the paper.",
 )
 @click.option("--stages", type=int, help="Of the uniform one: jobs pass so many sets of machines one after the other.")
+@click.option(
+    "--dates",
+    type=click.Choice(list(TIGHTNESS)),
+    help="Release dates, and due dates as hard or easy to meet as this says.",
+)
 @click.option("--time-seed", type=int, help="Taillard's seed of the durations, instead of --seed.")
 @click.option("--machine-seed", type=int, help="Taillard's seed of the machine orders, instead of --seed.")
 @completion.path_option(
@@ -72,6 +79,7 @@ def generate(
     seed: int | None,
     distribution: str,
     stages: int | None,
+    dates: str | None,
     time_seed: int | None,
     machine_seed: int | None,
     output: str,
@@ -96,6 +104,10 @@ def generate(
         instance = generators.taillard(*size, *generators.taillard_seeds(seed or 0))
     else:
         instance = generators.uniform(*size, seed or 0, stages=1 if stages is None else stages)
+    if dates is not None:
+        instance = generators.with_dates(instance, seed or 0, dates)
+        if output == "-" and format_name is None:
+            format_name = "l2s-json"  # the standard format has no dates
     save(instance, output, format_name)
 
 
@@ -117,32 +129,52 @@ def convert(source: str, target: str, source_format: str | None, target_format: 
 
 @click.command(epilog=example("l2s check ta01 ta01.json"))
 @click.argument("instance", shell_complete=completion.instances)
-@click.argument("schedule", metavar="SCHEDULE.json", shell_complete=completion.files)
+@click.argument("schedule", metavar="SCHEDULE.json|csv|xlsx", shell_complete=completion.files)
+@parameters.clock_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.pass_context
-def check(ctx: click.Context, instance: str, schedule: str, as_json: bool) -> None:
-    """Verify that SCHEDULE.json is a correct schedule of INSTANCE.
+def check(ctx: click.Context, instance: str, schedule: str, as_json: bool, **times: str | None) -> None:
+    """Verify that SCHEDULE is a correct schedule of INSTANCE.
 
-    Prints the makespan, or the first violated constraint and ends with code 1. Files that cannot be read as
-    an instance or as a schedule at all end with code 2. One of the two may be - for standard input.
+    Prints the makespan and, where there are due dates, the largest lateness; or the first violated constraint, and
+    ends with code 1. Files that cannot be read as an instance or as a schedule at all end with code 2. One of the two
+    may be - for standard input. A table with times of the clock needs --start-at.
     """
     from l2s_plugin.loader import load
-    from l2s_plugin.schedule import read_schedule_json
+    from l2s_plugin.tables import read_plan_dict
     from l2s_plugin.verification import verify_dict
 
     if instance == schedule == "-":
-        raise L2SError("INSTANCE and SCHEDULE.json cannot both be read from standard input")
-    problem = load(instance)
-    data = read_schedule_json(schedule)
-    makespan, violation = None, None
+        raise L2SError("INSTANCE and SCHEDULE cannot both be read from standard input")
+    clock, problem = parameters.clock(times), load(instance)
+    if clock is not None:
+        problem = problem.with_details(clock=clock)
+    data = read_plan_dict(problem, schedule)
+    makespan, violation, late = None, None, None
     try:
         verify_dict(problem, data, schedule)
-        makespan = data["makespan"]
+        makespan, late = data["makespan"], _late_jobs(problem, data["start"])
     except ScheduleError as error:
         violation = str(error)
     if as_json:
         report = {"instance": problem.name, "schedule": schedule, "ok": violation is None}
-        echo(json.dumps(report | {"makespan": makespan, "violation": violation}))
+        lateness = (
+            {} if problem.due is None else dict(zip(("lateness", "late_jobs"), late or (None, None), strict=True))
+        )
+        echo(json.dumps(report | {"makespan": makespan, **lateness, "violation": violation}))
+    elif violation is not None:
+        echo(f"violated: {violation}")
     else:
-        echo(f"ok: makespan {makespan} ({problem.name})" if violation is None else f"violated: {violation}")
+        dates = "" if late is None else f", lateness {late[0]}, {late[1]} of {problem.n_jobs} jobs late"
+        echo(f"ok: makespan {makespan}{dates} ({problem.name})")
     ctx.exit(0 if violation is None else 1)
+
+
+def _late_jobs(instance: Instance, start: list[int]) -> tuple[int, int] | None:
+    """The largest lateness and the number of late jobs; None without due dates."""
+    if instance.due is None:
+        return None
+    last = instance.job_offset[1:] - 1
+    ends = [start[x] + int(instance.duration[x]) for x in last.tolist()]
+    late = [end - due for end, due in zip(ends, instance.due.tolist(), strict=True) if due != NO_DUE_DATE]
+    return max(late), sum(each > 0 for each in late)

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from heuristics.configuration import COMMAND_LINE, Configuration
 from integrations.cli.completion import names_of, path_option
+from l2s_plugin.clock import UNITS, Clock
 from l2s_plugin.errors import L2SError, UnknownNameError, unknown_name
 from l2s_plugin.files import read_text
 from l2s_plugin.records import parse_toml
@@ -73,6 +74,28 @@ def search_option(name: str, **changes: Any) -> Callable[[Function], Function]:
         details["type"] = click.Choice(option.choices)
     details["multiple"] = option.takes is dict
     return click.option(option.spelling or f"--{name.replace('_', '-')}", name, **details | changes)
+
+
+def clock_options(function: Function) -> Function:
+    """The options that say what times mean."""
+    unit = click.option("--unit", type=click.Choice(UNITS), help="What a time of 1 lasts, with --start-at; minutes.")
+    start = click.option(
+        "--start-at", metavar="TIME", help="The moment of time 0, such as 2026-11-23T06:00: tables and charts show it."
+    )
+    return start(unit(function))
+
+
+def clock(options: dict[str, Any]) -> Clock | None:
+    """The clock that the user asks for."""
+    start, unit = options["start_at"], options["unit"]
+    if start is None:
+        if unit is not None:
+            raise click.UsageError("--unit says what a time of 1 lasts after --start-at; give that, too")
+        return None
+    try:
+        return Clock.of(start, unit or "minutes")
+    except L2SError as error:
+        raise click.UsageError(f"--start-at: {error}") from error
 
 
 def given_search(options: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from l2s_plugin.errors import L2SError
 from l2s_plugin.files import check_writable
 
 if TYPE_CHECKING:
+    from l2s_plugin.clock import Clock
     from l2s_plugin.instance import Instance
     from l2s_plugin.schedule import Schedule
 
@@ -25,7 +26,7 @@ STANDARD_OUTPUT = "-"
 Files = dict[str, str]  # where the results of one instance go, by option
 
 _ENDINGS = {"--output": ".json", "--history": ".csv", "--gantt": ".png", "--stats-dir": ".json", "--report": ".html"}
-_WRITTEN_AS = {"--output": ".json", "--history": ".csv"}
+_WRITTEN_AS = {"--output": (".json", ".csv", ".xlsx"), "--history": (".csv",)}
 _KINDS = {".csv", ".html", ".json", ".ods", ".pdf", ".png", ".svg", ".tsv", ".xls", ".xlsx"}
 
 
@@ -46,13 +47,17 @@ class Problem:
         return file_of(self.word) or self.word
 
 
-def load_problems(words: Iterable[str], warm_start: str | None = None) -> list[Problem]:
-    """Read every instance, each once, and its warm start; the first broken file is the error."""
+def load_problems(words: Iterable[str], warm_start: str | None = None, clock: Clock | None = None) -> list[Problem]:
+    """Read every instance, each once, and its warm start; the first broken file is the error.
+
+    `clock` is what their times mean, in place of what the files say.
+    """
     from l2s_plugin.loader import load
-    from l2s_plugin.schedule import Schedule
+    from l2s_plugin.tables import read_plan
 
     found = ([word] if word == "-" else chain(*groups([word]).values()) for word in words)
-    problems = [Problem(name, load(name)) for name in dict.fromkeys(chain.from_iterable(found))]
+    timed = {} if clock is None else {"clock": clock}
+    problems = [Problem(name, load(name).with_details(**timed)) for name in dict.fromkeys(chain.from_iterable(found))]
     if warm_start is None:
         return problems
     if len(problems) > 1 and not is_per_instance(warm_start):
@@ -62,7 +67,7 @@ def load_problems(words: Iterable[str], warm_start: str | None = None) -> list[P
         )
     files = [file_for(warm_start, problem.instance.name, ".json") for problem in problems]
     return [
-        replace(problem, warm_start=Schedule.load(problem.instance, file), warm_start_file=file)
+        replace(problem, warm_start=read_plan(problem.instance, file), warm_start_file=file)
         for problem, file in zip(problems, files, strict=True)
     ]
 
@@ -148,7 +153,7 @@ def _check_collisions(asked: Files, plans: list[Files], problems: Sequence[Probl
 
 
 def _check_file(option: str, path: str, folders: set[Path]) -> None:
-    """It can be written, somebody can draw it, and it is not called what it is not: `plan.csv` would hold JSON."""
+    """It can be written, somebody can draw it, and it is not called what it is not: `plan.pdf` would hold JSON."""
     place, ending = _reachable(path, folders), Path(path).suffix.lower()
     if path != STANDARD_OUTPUT:
         check_writable(place)
@@ -163,8 +168,12 @@ def _check_file(option: str, path: str, folders: set[Path]) -> None:
         from integrations.report import check_report
 
         check_report(place)
-    elif option in _WRITTEN_AS and ending in _KINDS - {_WRITTEN_AS[option]}:
-        raise L2SError(f"{option} {path}: it is written as {_WRITTEN_AS[option]}, and not as {ending}")
+    elif option in _WRITTEN_AS and ending in _KINDS.difference(_WRITTEN_AS[option]):
+        raise L2SError(f"{option} {path}: it is written as {' or '.join(_WRITTEN_AS[option])}, and not as {ending}")
+    elif option == "--output" and ending == ".xlsx":
+        from l2s_plugin.formats.xlsx import check_openpyxl
+
+        check_openpyxl()
 
 
 def _reachable(path: str, folders: set[Path]) -> Path:

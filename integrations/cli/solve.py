@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -26,46 +27,64 @@ if TYPE_CHECKING:
     from l2s_plugin.instance import Instance
 
 DEFAULT_SECONDS = 10.0
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 SHORT = 2.0  # seconds; below, CP-SAT has hardly begun when the time is over
 LARGE = 5000  # operations; beyond, the hybrid attempts no proof and the search makes more of the time
 _FOREVER = 2**60  # more steps than anybody can wait for, and still a number of 64 bits
 
 
+_COMMON = (
+    parameters.method_option(
+        help="memetic: a population of tabu searches; tabu, local-search: one trajectory; cp-sat: CP-SAT, also from "
+        "--warm-start; hybrid: memetic and CP-SAT side by side; dispatch: a dispatching rule alone; or what `l2s "
+        "plugins` lists. Without it, hybrid where there is time for it, and memetic otherwise.",
+    ),
+    parameters.search_options,
+    click.option(
+        "--time-limit",
+        type=float,
+        metavar="S",
+        help=f"Seconds for each instance; {DEFAULT_SECONDS:g} unless this or --max-steps is given.",
+    ),
+    click.option("--max-steps", type=click.IntRange(0), metavar="N", help="Steps to search; makes a run repeatable."),
+    click.option("--target", type=int, metavar="VALUE", help="End at a makespan, or lateness, this small."),
+    click.option(
+        "--no-improvement", type=click.IntRange(0), metavar="N", help="End after N steps without a better schedule."
+    ),
+    path_option(
+        "--output", metavar="SCHEDULE.json|csv|xlsx", help="Write the schedule, or a table of it; - prints it as JSON."
+    ),
+    click.option("--sort-by", type=click.Choice(["machine", "job"]), help="Rows of a table: by machine unless given."),
+    parameters.clock_options,
+    path_option("--gantt", metavar="FILE.png|svg", help="Draw the schedule."),
+    click.option(
+        "--gantt-by", type=click.Choice(["machine", "job"]), help="What the rows of --gantt are; machines unless given."
+    ),
+    path_option("--report", metavar="FILE.html", help="Write a page to explore; one for all, too."),
+    path_option("--history", metavar="FILE.csv", help="Write every improvement: seconds, step, makespan; - prints it."),
+    path_option("--stats-dir", metavar="DIR", help="Write what --json prints to DIR, a file per instance."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, and nothing else."),
+    click.option("--quiet", is_flag=True, help="No progress on standard error."),
+    parameters.config_option,
+)
+
+
+def common_options(function: Function) -> Function:
+    """The options of `l2s solve` that planning again has, too: how to search, until when, and what to write."""
+    for option in reversed(_COMMON):
+        function = option(function)
+    return function
+
+
 @click.command(epilog=example("l2s solve ta01 --time-limit 30 --output ta01.json --gantt ta01.png"))
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=instances)
-@parameters.method_option(
-    help="memetic: a population of tabu searches; tabu, local-search: one trajectory; cp-sat: CP-SAT, also from "
-    "--warm-start; hybrid: memetic and CP-SAT side by side; dispatch: a dispatching rule alone; or what `l2s plugins` "
-    "lists. Without it, hybrid where there is time for it, and memetic otherwise.",
-)
-@parameters.search_options
+@common_options
 @path_option(
     "--warm-start",
-    metavar="SCHEDULE.json",
+    metavar="SCHEDULE.json|csv|xlsx",
     help="Begin with this schedule instead; it is verified. Of several instances: a folder or a pattern.",
 )
-@click.option(
-    "--time-limit",
-    type=float,
-    metavar="S",
-    help=f"Seconds for each instance; {DEFAULT_SECONDS:g} unless this or --max-steps is given.",
-)
-@click.option("--max-steps", type=click.IntRange(0), metavar="N", help="Steps to search; makes a run repeatable.")
-@click.option("--target", type=click.IntRange(0), metavar="MAKESPAN", help="End at a schedule this short.")
-@click.option(
-    "--no-improvement", type=click.IntRange(0), metavar="N", help="End after N steps without a better schedule."
-)
-@path_option("--output", metavar="SCHEDULE.json", help="Write the schedule; - prints it.")
-@path_option("--gantt", metavar="FILE.png|svg", help="Draw the schedule.")
-@click.option(
-    "--gantt-by", type=click.Choice(["machine", "job"]), help="What the rows of --gantt are; machines unless given."
-)
-@path_option("--report", metavar="FILE.html", help="Write a page to explore; one for all, too.")
-@path_option("--history", metavar="FILE.csv", help="Write every improvement: seconds, step, makespan; - prints it.")
-@path_option("--stats-dir", metavar="DIR", help="Write what --json prints to DIR, a file per instance.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, and nothing else.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@parameters.config_option
 @click.pass_context
 def solve(ctx: click.Context, **options: Any) -> None:
     """Find good schedules for one INSTANCE or several.
@@ -79,15 +98,18 @@ def solve(ctx: click.Context, **options: Any) -> None:
     lists the selectors, neighbourhoods and rules.
     """
     kernels.quiet |= options["quiet"]
-    given, stop = parameters.given_search(options), _stop(options)
-    _check_request(ctx, given)
+    given, stop = parameters.given_search(options), stop_of(options)
+    check_request(ctx, given)
     parameters.check_parts(Configuration(options["method"] or parameters.AUTOMATIC[0], stop=stop, **given))
-    problems = load_problems(options["instances"], options["warm_start"])
+    problems = load_problems(options["instances"], options["warm_start"], parameters.clock(options))
     plans = plan(options, problems, inputs=[ctx.meta.get(parameters.CONFIG_FILE)])
 
     from heuristics.monitor import SearchError  # with the kernels, which bad input should not have to wait for
 
-    with Patience() as patience, Delivery(plans, options["as_json"], options["gantt_by"]) as delivery:
+    with (
+        Patience() as patience,
+        Delivery(plans, options["as_json"], options["gantt_by"], options["sort_by"]) as delivery,
+    ):
         for number, problem in enumerate(problems, 1):
             method, workers, reason = options["method"], None, ""
             if method is None:
@@ -113,7 +135,7 @@ def solve(ctx: click.Context, **options: Any) -> None:
         ctx.exit(EXIT_INTERRUPTED)
 
 
-def _stop(options: dict[str, Any]) -> stops.Stop:
+def stop_of(options: dict[str, Any]) -> stops.Stop:
     """At the first of the limits; after a default time where neither seconds nor steps are limited."""
     steps, target, no_improvement = (
         None if options[name] is None else min(options[name], _FOREVER)
@@ -125,7 +147,7 @@ def _stop(options: dict[str, Any]) -> stops.Stop:
     return stop if seconds is None else stop | stops.seconds(seconds)
 
 
-def _check_request(ctx: click.Context, given: dict[str, Any]) -> None:
+def check_request(ctx: click.Context, given: dict[str, Any]) -> None:
     """Refuse options that would be ignored or contradict each other."""
     asked = ctx.params
     methods = parameters.AUTOMATIC if asked["method"] is None else (asked["method"].partition(":")[0],)
@@ -137,13 +159,17 @@ def _check_request(ctx: click.Context, given: dict[str, Any]) -> None:
                 f"{where} does not go with --method {methods[0]}, only with {' or '.join(known)}", ctx
             )
     learned, selector = parameters.LEARNED, given.get("selector")
-    read = [*asked["instances"], asked["warm_start"], ctx.meta.get(parameters.CONFIG_FILE)]
+    warm_start = asked.get("warm_start")
+    read = [*asked.get("instances", ()), warm_start, ctx.meta.get(parameters.CONFIG_FILE)]
     mistakes = {
         f"--policy goes with the selectors {', '.join(learned[:-1])} and {learned[-1]} only": (
             "policy" in given and selector not in (None, *learned)
         ),
         "--gantt-by says how to draw what --gantt names; give that, too": asked["gantt_by"] and not asked["gantt"],
-        "--warm-start and --init both say where to begin; choose one": asked["warm_start"] and "initial" in given,
+        "--sort-by sorts the table that --output names as .csv or .xlsx; give that, too": (
+            asked["sort_by"] and not (asked["output"] or "").lower().endswith((".csv", ".xlsx"))
+        ),
+        "--warm-start and --init both say where to begin; choose one": warm_start and "initial" in given,
         "only one of INSTANCE, --warm-start and --config can be read from standard input": read.count("-") > 1,
     }
     for message, made in mistakes.items():
@@ -180,14 +206,19 @@ def _search(problem: Problem, way: Configuration, display: ProgressDisplay | Non
         way = replace(way, initial=problem.warm_start)
     if display is not None:
         way = replace(way, stop=way.limits | display.looked)
+    with display or nullcontext():
+        return run(problem.instance, way, listener(display, patience))
+
+
+def listener(display: ProgressDisplay | None, patience: Patience) -> Callable[[Improvement], None]:
+    """Who hears of every better schedule: whoever waits for one, and the display."""
 
     def improved(event: Improvement) -> None:
         patience.found = True
         if display is not None:
             display.improved(event)
 
-    with display or nullcontext():
-        return run(problem.instance, way, improved)
+    return improved
 
 
 def _reproduce(ctx: click.Context, problem: Problem, way: Configuration, result: Result) -> tuple[str, str]:
@@ -198,6 +229,7 @@ def _reproduce(ctx: click.Context, problem: Problem, way: Configuration, result:
     method, seconds = str(way.method), way.limits.seconds
     words = ["l2s", "solve", problem.word, "--method", method]
     words += parameters.given_words(ctx, COMMAND_LINE.keys() - {"workers", "seed", "log"})
+    words += parameters.given_words(ctx, ("start_at", "unit"))
     if problem.warm_start_file is not None:
         words += ["--warm-start", problem.warm_start_file]
     if parameters.takes(method, "workers") and (result.workers > 1 or ctx.params["workers"] is not None):

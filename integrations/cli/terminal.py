@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from l2s_plugin.objectives import MAKESPAN
+
 if TYPE_CHECKING:
     from heuristics.result import Improvement
     from l2s_plugin.stop import Progress
@@ -116,7 +118,7 @@ class ProgressDisplay(Line):
         super().__init__(stream)
         self._limit, self._title, self._label = seconds, title, label
         self._event: Improvement | None = None
-        self._bound, self._source = 0, ""
+        self._bound, self._source = -math.inf, ""
         self._step, self._seconds = 0, 0.0
         self._news = False
         self._lock = threading.Lock()  # improvements come from the threads of all workers
@@ -155,8 +157,9 @@ class ProgressDisplay(Line):
         if self._title:
             self.write(self._label + self._title, stays=True)
             self._title = ""
-        gap = 100 * (event.makespan / self._bound - 1) if self._bound else 0.0
-        text = f"makespan {event.makespan}, bound {self._bound}{self._source}, gap {gap:.2f} %"
+        text = f"{event.instance.objective} {event.makespan}, bound {self._bound}{self._source}"
+        if event.instance.objective == MAKESPAN:
+            text += f", gap {100 * (event.makespan / self._bound - 1) if self._bound else 0.0:.2f} %"
         if self.live:
             text += self._pace()
         else:

@@ -179,9 +179,9 @@ def test_process_substitution_gets_the_data(words):
 @pytest.mark.parametrize(
     ("option", "name", "kind"),
     [
-        ("--output", "plan.csv", ".json"),
-        ("--output", "plan.XLSX", ".json"),
-        ("--output", "{name}.html", ".json"),
+        ("--output", "plan.tsv", ".json or .csv or .xlsx"),
+        ("--output", "plan.ODS", ".json or .csv or .xlsx"),
+        ("--output", "{name}.html", ".json or .csv or .xlsx"),
         ("--history", "plan.json", ".csv"),
     ],
 )

@@ -288,7 +288,7 @@ def test_a_wrong_warm_start_is_bad_input(tmp_path: Path) -> None:
         (["--time-limit", "soon"], "Invalid value for '--time-limit'"),
         (["--max-steps", "-1"], "Invalid value for '--max-steps'"),
         (["--max-steps", "1.5"], "Invalid value for '--max-steps'"),
-        (["--target", "-1"], "Invalid value for '--target'"),
+        (["--target", "-1"], "target must be 0 or more where the objective is the makespan, got -1"),
         (["--no-improvement", "-1"], "Invalid value for '--no-improvement'"),
         (["--workers", "0"], "Invalid value for '--workers'"),
         (["--population", "0"], "Invalid value for '--population'"),
