@@ -1,39 +1,39 @@
-"""From a table of a workshop's work to a plan and its picture.
+"""Two weeks of a workshop: a plan in which no order is late, the mill that breaks down on Tuesday, the plan after it.
 
-    python examples/workshop.py [TABLE.csv] [GANTT.png] [SECONDS]
+    python examples/workshop.py [TABLE.csv] [FOLDER] [STEPS]
 
-A row of the table is a step of a job: job, machine, minutes. The steps of a job are done in the order of the rows.
+A row of the table is a step of an order. Times are minutes after Monday, 06:00; the shop works around the clock.
 """
 
-import csv
 import sys
 from pathlib import Path
 
 import l2s_plugin as l2s
-from heuristics import solve
+from heuristics import replan, solve
+from integrations.report import save_report
+from l2s_plugin.clock import Clock
+from l2s_plugin.tables import save_plan
 
 TABLE = Path(__file__).with_name("workshop.csv")
 
 
-def read(table: str | Path) -> tuple[l2s.Instance, list[str], list[str]]:
-    """The instance, and the names behind its numbers: those of the jobs and of the machines."""
-    with open(table, newline="") as file:
-        rows = list(csv.DictReader(file))
-    jobs = list(dict.fromkeys(row["job"] for row in rows))
-    machines = list(dict.fromkeys(row["machine"] for row in rows))
-    steps = [[(machines.index(r["machine"]), int(r["minutes"])) for r in rows if r["job"] == job] for job in jobs]
-    return l2s.Instance.from_jobs(steps, name=Path(table).stem), jobs, machines
+def main(table: str = str(TABLE), folder: str = ".", steps: str = "20000") -> None:
+    out, stop = Path(folder), l2s.stop.steps(int(steps))
+    orders = l2s.load(table).with_details(clock=Clock.of("2026-11-23T06:00")).with_objective("lateness")
+    result = solve(orders, stop=stop)
+    print(f"plan: largest lateness {result.lateness} minutes, {result.late_jobs} of {orders.n_jobs} orders late")
 
+    tuesday, wednesday = "2026-11-24T10:00", "2026-11-25T10:00"
+    new = replan(orders, result, tuesday, stop, down=[("Mill", tuesday, wednesday)])
+    print(f"new plan: largest lateness {new.result.lateness} minutes, {len(new.changes)} operations moved")
+    print(f"the old plan moved to the right: {new.moved_right.lateness} minutes")
+    for row in new.late:
+        print(f"{row['job']} is late by {row['late']} minutes")
 
-def main(table: str = str(TABLE), picture: str = "workshop.png", seconds: str = "2") -> None:
-    instance, jobs, machines = read(table)
-    result = solve(instance, stop=l2s.stop.seconds(float(seconds)))
-    schedule = result.schedule
-    print(f"everything is done after {schedule.makespan} minutes ({result.status.lower()})")
-    for machine, operations in zip(machines, schedule.machine_orders, strict=True):
-        plan = [f"{jobs[instance.job[x]]} {schedule.start[x]}-{schedule.end[x]}" for x in operations]
-        print(f"{machine}: {', '.join(plan)}")
-    schedule.gantt(picture)
+    for name, found in (("plan", result), ("new", new.result)):
+        save_plan(found.schedule, out / f"{name}.csv")
+        found.schedule.gantt(out / f"{name}.png", by="job")
+    save_report([result, new.result], out / "plans.html")  # one beside the other
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from itertools import pairwise
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -74,25 +74,36 @@ def test_a_selector_of_ones_own_runs_compiled_and_by_name(tmp_path: Path) -> Non
     assert built_in.startswith("estimate: makespan ")
 
 
-def test_the_plan_of_the_workshop_is_a_correct_schedule_and_is_drawn(tmp_path: Path) -> None:
-    text = run("workshop.py", str(EXAMPLES / "workshop.csv"), "plan.png", "0.5", folder=tmp_path)
-    heading, *lines = text.splitlines()
-    planned = {}
-    for line in lines:
-        machine, _, plan = line.partition(": ")
-        times = [(job, int(start), int(end)) for job, start, end in re.findall(r"(\w+) (\d+)-(\d+)", plan)]
-        assert all(end <= start for (_, _, end), (_, start, _) in pairwise(times))
-        planned |= {(job, machine): (start, end) for job, start, end in times}
-    free: dict[str, int] = {}
+def test_the_workshop_is_planned_without_late_orders_and_again_after_a_breakdown(tmp_path: Path) -> None:
+    text = run("workshop.py", str(EXAMPLES / "workshop.csv"), ".", "2000", folder=tmp_path)
+    assert re.search(r"^plan: largest lateness -\d+ minutes, 0 of 20 orders late$", text, re.M)
+    new, moved = (int(n) for n in re.findall(r"^(?:new plan|the old plan).*?: .*?(-?\d+) minutes", text, re.M))
+    assert new <= moved
     with open(EXAMPLES / "workshop.csv", newline="") as file:
-        for row in csv.DictReader(file):
-            start, end = planned.pop((row["job"], row["machine"]))
-            assert start >= free.get(row["job"], 0)
-            assert end - start == int(row["minutes"])
-            free[row["job"]] = end
-    assert not planned
-    assert heading.startswith(f"everything is done after {max(free.values())} minutes")
-    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+        orders = {(row["job"], row["step"]): timedelta(minutes=int(row["duration"])) for row in csv.DictReader(file)}
+    broken, repaired = datetime(2026, 11, 24, 10), datetime(2026, 11, 25, 10)
+    old = {}
+    for name in ("plan", "new"):
+        with open(tmp_path / f"{name}.csv", newline="") as file:
+            rows = sorted(csv.DictReader(file), key=lambda row: row["start"])
+        assert {(row["job"], row["step"]) for row in rows} == {*orders}
+        free: dict[str, datetime] = {}
+        for row in rows:
+            start, end = datetime.fromisoformat(row["start"]), datetime.fromisoformat(row["end"])
+            assert all(start >= free.get(row[who], start) for who in ("job", "machine"))
+            free[row["job"]] = free[row["machine"]] = end
+            step = row["job"], row["step"]
+            waits = name == "new" and row["machine"] == "Mill" and start < broken < old[step][1]
+            assert end - start == orders[step] + (repaired - broken if waits else timedelta())
+            if name == "plan":
+                old[step] = start, end
+                assert row["late"] == "0"
+                assert row["end"] <= row["due"]
+            else:
+                assert start == old[step][0] or start >= broken
+                assert row["machine"] != "Mill" or start < broken or start >= repaired
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert "workshop" in (tmp_path / "plans.html").read_text()
 
 
 def test_an_agent_learns_to_do_better_than_a_random_walk(tmp_path: Path) -> None:
