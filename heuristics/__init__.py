@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from heuristics.hosts.trajectories import tabu_search as tabu_search
     from heuristics.hosts.trajectories import tabu_search_batch as tabu_search_batch
     from heuristics.population import solve as solve
-    from heuristics.replan import Replan as Replan
-    from heuristics.replan import replan as replan
+    from heuristics.replanning import Replan as Replan
+    from heuristics.replanning import replan as replan
     from heuristics.result import Improvement as Improvement
     from heuristics.result import Result as Result
     from heuristics.workers.cooperation import cooperate as cooperate
@@ -33,7 +33,7 @@ _NAMES = {
     "hosts.ensemble": ("EnsembleResult", "ensemble_search"),
     "hosts.trajectories": ("local_search", "local_search_batch", "tabu_search", "tabu_search_batch"),
     "population": ("solve",),
-    "replan": ("Replan", "replan"),
+    "replanning": ("Replan", "replan"),
     "result": ("Improvement", "Result"),
     "workers.cooperation": ("cooperate",),
     "workers.portfolio": ("Portfolio", "Run", "portfolio"),

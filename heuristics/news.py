@@ -22,7 +22,7 @@ class Outage(NamedTuple):
 
 @dataclass(frozen=True)
 class News:
-    """What is true at the time `at`, and not in the plan: see `heuristics.replan.replan`."""
+    """What is true at the time `at`, and not in the plan: see `heuristics.replan`."""
 
     at: int
     drop: frozenset[int] = frozenset()

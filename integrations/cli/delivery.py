@@ -15,7 +15,7 @@ from integrations.cli.terminal import echo
 from l2s_plugin.files import write_text
 
 if TYPE_CHECKING:
-    from heuristics.replan import Replan
+    from heuristics import Replan
     from heuristics.result import Result
 
 Again = tuple[str, str] | None  # what a command promises, and the command

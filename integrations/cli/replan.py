@@ -93,7 +93,7 @@ def replan(ctx: click.Context, **options: Any) -> None:
         check_writable(target)
 
     from heuristics.monitor import SearchError
-    from heuristics.replan import replan as plan_again
+    from heuristics.replanning import replan as plan_again
 
     method, workers, reason = options["method"], None, ""
     if method is None:
