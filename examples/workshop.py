@@ -33,7 +33,7 @@ def main(table: str = str(TABLE), folder: str = ".", steps: str = "20000") -> No
     for name, found in (("plan", result), ("new", new.result)):
         save_plan(found.schedule, out / f"{name}.csv")
         found.schedule.gantt(out / f"{name}.png", by="job")
-    save_report([result, new.result], out / "plans.html")  # one beside the other
+    save_report([new.result], out / "plans.html", notes=new.notes, before=result.schedule, changes=new.changes)
 
 
 if __name__ == "__main__":

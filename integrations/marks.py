@@ -98,7 +98,7 @@ def last_time(schedule: Schedule, by: By) -> int:
 def names(instance: Instance, kind: By) -> list[str] | None:
     """The names of all jobs or machines, as they can be shown; None where they are numbers."""
     found = instance.job_names if kind == "job" else instance.machine_names
-    return None if found is None else [printable(name) for name in found]
+    return None if found is None else [" ".join(printable(name).split()) for name in found]
 
 
 def cut(text: str, most: int) -> str:
@@ -150,9 +150,12 @@ def ticks(clock: Clock, end: int, most: int = 12) -> tuple[list[float], list[str
     at, labels, day = [], [], None
     while tick <= last:
         at.append((tick - start) / unit)
-        date = f"{tick:%a} {tick.day} {tick:%b}" + f" {tick.year}" * (seconds > 300 * _DAY)
-        clock_time = f"{tick:%H:%M:%S}" if step < 60 else f"{tick:%H:%M}"
-        labels.append(date if step >= _DAY else clock_time if tick.date() == day else f"{clock_time}\n{date}")
+        date = f"{tick.day} {tick:%b}"
+        if step >= _DAY:
+            labels.append(f"{date}\n{tick.year}" if seconds > 300 * _DAY else f"{tick:%a}\n{date}")
+        else:
+            clock_time = f"{tick:%H:%M:%S}" if step < 60 else f"{tick:%H:%M}"
+            labels.append(clock_time if tick.date() == day else f"{clock_time}\n{tick:%a} {date}")
         day = tick.date()
         tick += timedelta(seconds=step)
     return at, labels

@@ -85,9 +85,9 @@ def gantt(
         check_writable(path)
     instance, end = schedule.instance, last_time(schedule, by)
     rows, groups, n_rows, n_groups = view(instance, by)
-    # wide enough for numbers in most bars, rows as high as their count allows
+    # wide enough for numbers or names in most bars, rows as high as their count allows
     bars_in_makespan = schedule.makespan / max(float(instance.duration.mean()), 1e-9)
-    width = min(max(9.0, 0.16 * bars_in_makespan + 5.0), 24.0)
+    width = min(max(9.0, 0.16 * bars_in_makespan + 5.0, _width_for_names(schedule, by)), 24.0)
     height = min(max((0.42 if n_rows <= 12 else 0.3 if n_rows <= 40 else 0.2) * n_rows, 2.0), 30.0)
     found = marks(schedule, by)
     with style():
@@ -183,9 +183,24 @@ def _labels(axes: Axes, schedule: Schedule, by: Rows, unit: float, row_height: f
     look: dict[str, Any] = {"fontsize": size, "color": INK, "ha": "center", "va": "center_baseline"}
     look |= {"clip_on": True, "parse_math": False}
     for x in range(len(rows)) if named else np.flatnonzero(fits):
-        text = written[groups[x]] if fits[x] else _fitted(written[groups[x]], room[x] / size, "bold")
+        text = written[groups[x]]
+        if not fits[x]:  # rather small than cut
+            look["fontsize"] = next((each for each in sizes if each * widths[x] <= room[x]), sizes[-1])
+            text = _fitted(text, room[x] / look["fontsize"], "bold")
         if text:
             axes.text(float(middle[x]), float(rows[x]), text, fontweight=str(weight[x]), zorder=5, **look)
+        look["fontsize"] = size
+
+
+def _width_for_names(schedule: Schedule, by: Rows) -> float:
+    """Inches in which the names in most bars are not cut."""
+    instance = schedule.instance
+    named = names(instance, "job" if by == "machine" else "machine")
+    if named is None or not instance.duration.any():
+        return 0.0
+    some, groups = instance.duration > 0, view(instance, by)[1]
+    needed = (_LEAST_NAME * np.array([_width(name, "bold") for name in named])[groups] + 2.5) / 72
+    return min(float(np.quantile((needed[some] / instance.duration[some]), 0.6)) * last_time(schedule, by), 18.0)
 
 
 def _row_labels(instance: Instance, by: Rows, n_rows: int) -> list[str]:
@@ -258,7 +273,8 @@ def _frame(axes: Axes, instance: Instance, labels: list[str], height: float, end
     shown = range(0, len(labels), max(1, math.ceil(len(labels) * 0.14 / height)))  # rows too thin for a label each
     axes.set_yticks(shown, [labels[row] for row in shown], parse_math=False)
     axes.tick_params(axis="y", colors=INK, labelsize=9, length=0, pad=6)
-    axes.set_xlabel("time", loc="left", color=QUIET, fontsize=9)
+    if instance.clock is None:
+        axes.set_xlabel("time", loc="left", color=QUIET, fontsize=9)
 
 
 def _legend(axes: Axes, instance: Instance, by: Rows, entries: list[Any], below: float) -> None:

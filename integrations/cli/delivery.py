@@ -115,10 +115,10 @@ class Delivery:
 
         page = self._pages.pop(path)
         commands = "\n".join(again[1] for _, again in page if again)
-        results, changes = [result for result, _ in page], None
+        told: dict[str, Any] = {}
         if self._news is not None:  # the new plan beside the old one
-            results, changes = [*results, self._news.old_result], self._news.changes
-        save_report(results, path, command=commands or None, changes=changes)
+            told = {"notes": self._news.notes, "before": self._news.old, "changes": self._news.changes}
+        save_report([result for result, _ in page], path, command=commands or None, **told)
 
     def _say(self, lines: list[str]) -> None:
         """For people; standard output belongs to the program where data is printed."""

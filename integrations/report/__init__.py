@@ -11,7 +11,7 @@ from heuristics.result import Result
 from integrations.bench.report import By, Row, anytime_curves, tables
 from integrations.libraries import library
 from integrations.marks import By as Rows
-from integrations.marks import lasting, marks, moment, names, worse
+from integrations.marks import last_time, lasting, marks, moment, names, worse
 from integrations.report.charts import anytime, convergence, gantt, machine_utilisation, punctuality, utilisation
 from l2s_plugin import __version__
 from l2s_plugin.errors import L2SError
@@ -30,7 +30,7 @@ ALL_GROUPS = "all groups"
 _KEY_FIGURES: tuple[Entry, ...] = (
     ("makespan", "makespan", str),
     ("lower_bound", "lower bound", str),
-    ("bound_source", "source of the bound", str),
+    ("bound_source", "bound from", str),
     ("claimed_upper_bound", "claimed upper bound, not checked", str),
     ("upper_bound", "best known", str),
     ("gap", "gap to the bound", lambda share: f"{100 * share:.2f} %"),
@@ -74,6 +74,7 @@ def save_report(
     *,
     command: str | None = None,
     notes: Sequence[str] = (),
+    before: Schedule | None = None,
     changes: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
     """Write one HTML file about one or more results; it opens offline.
@@ -86,14 +87,16 @@ def save_report(
         The command line, or several, that `l2s solve` prints to run them again.
     notes
         Sentences to stand at the top of the page.
+    before
+        Where the first result is a new plan, the old one: shown below it, over the same time.
     changes
-        Where the first result is a new plan, how it differs from the old one, which may be the second: rows with any of
-        job, step, operation, machine, from, to and by. Numbers in the last three are times.
+        How the two differ: rows with any of job, step, operation, machine, from, to and by. Numbers in the last three
+        are times.
     """
     if not results:
         raise L2SError("a report needs at least one result")
     check_report(path)
-    sections = [_section(number, result) for number, result in enumerate(results)]
+    sections = [_section(number, result, None if number else before) for number, result in enumerate(results)]
     data: dict[str, Any] = {"command": command, "results": [section["data"] for section in sections]}
     if notes:
         data["notes"] = list(notes)
@@ -103,16 +106,21 @@ def save_report(
     _save_page("results.html", path, title=_title(results), sections=sections, command=command, notes=notes, data=data)
 
 
-def _section(number: int, result: Result) -> dict[str, Any]:
-    """What the page says about one result."""
+def _section(number: int, result: Result, before: Schedule | None) -> dict[str, Any]:
+    """What the page says about one result, and the plan before it."""
     data, late = _data(result), result.objective == LATENESS
     name = data["instance"]
     charts = {
-        "machine_view": (f"Gantt chart of {name} by machine", gantt(result.schedule, "machine")),
-        "job_view": (f"Gantt chart of {name} by job", gantt(result.schedule, "job")),
         "convergence": (f"{result.objective} over time for {name}", convergence(result)),
         "utilisation": (f"machine utilisation of {name}", machine_utilisation(result.schedule)),
     }
+    plans = {"view": result.schedule} | ({} if before is None else {"before": before})
+    views: tuple[Rows, ...] = ("machine", "job")
+    for by in views:
+        end = max(last_time(schedule, by) for schedule in plans.values())
+        for plan, schedule in plans.items():
+            label = f"Gantt chart of {name}{', the plan before,' * (plan == 'before')} by {by}"
+            charts[f"{by}_{plan}"] = (label, gantt(schedule, by, end))
     figures = data | {"bound_source": data["bound_source"] or "not said"}
     if late:
         del figures["lateness"]
@@ -122,8 +130,8 @@ def _section(number: int, result: Result) -> dict[str, Any]:
         "key_figures": _named(figures, _LATENESS_FIGURES if late else _KEY_FIGURES),
         "parameters": _named(data, _PARAMETERS),
         "hints": {by: _hint(result.schedule, by) for by in ("machine", "job")},
-        "orders": _orders(result.schedule),
-        "changes": None,
+        "orders": _orders(result.schedule, before),
+        **dict.fromkeys(("changes", "machine_before", "job_before")),
         **{key: _chart(f"{key}-{number}", *labelled) for key, labelled in charts.items()},
     }
 
@@ -142,8 +150,8 @@ def _hint(schedule: Schedule, by: Rows) -> str:
     return f"{text} Drag to zoom, double-click to see all."
 
 
-def _orders(schedule: Schedule) -> list[dict[str, Any]]:
-    """Job, due date, end and lateness of every job, the latest first; nothing without due dates."""
+def _orders(schedule: Schedule, before: Schedule | None) -> list[dict[str, Any]]:
+    """Job, due date, end and lateness of every job, and before; the latest first, nothing without due dates."""
     instance, lateness = schedule.instance, schedule.job_lateness
     if instance.due is None or lateness is None:
         return []
@@ -159,6 +167,9 @@ def _orders(schedule: Schedule) -> list[dict[str, Any]]:
             row["due"] = moment(instance, int(instance.due[job]))
             row["late"] = punctuality(instance, int(lateness[job]))
         rows.append(row | {"is_late": lateness[job] > 0})
+    if before is not None:
+        known = {row["job"]: row["late"] for row in _orders(before, None)}
+        return [row | {"before": known.get(row["job"], "")} for row in rows]
     return rows
 
 

@@ -84,9 +84,10 @@ def axis(title: str = "", logarithmic: bool = False, **more: Any) -> dict[str, A
     }
 
 
-def gantt(schedule: Schedule, by: By) -> Figure:
+def gantt(schedule: Schedule, by: By, end: int | None = None) -> Figure:
     """Rows are machines and colours are jobs, or the other way round; critical operations are outlined.
 
+    The time axis goes to `end`, or as far as the schedule needs it.
     Names, times on a clock and marks are those of `integrations.plots.gantt`.
     """
     from plotly.graph_objects import Bar, Figure, Scatter
@@ -95,7 +96,8 @@ def gantt(schedule: Schedule, by: By) -> Figure:
     rows, groups, n_rows, n_groups = view(instance, by)
     row_height = 34 if n_rows <= 12 else 26 if n_rows <= 40 else 20 if n_rows <= 60 else 16
     crowded = instance.n_operations > _CROWDED
-    figure = Figure(layout=_gantt_layout(schedule, by, n_rows, row_height))
+    end = last_time(schedule, by) if end is None else end
+    figure = Figure(layout=_gantt_layout(schedule, by, n_rows, row_height, end))
     colours, known = palette(n_groups)[groups], details(schedule)
 
     def draw(kind: Any, some: NDArray[np.bool_], marker: dict[str, Any], columns: dict[str, Any], **more: Any) -> None:
@@ -235,8 +237,8 @@ def _changes_of_row(schedule: Schedule, rows: NDArray[Any]) -> tuple[list[int | 
     return x, y
 
 
-def _gantt_layout(schedule: Schedule, by: By, n_rows: int, row_height: int) -> dict[str, Any]:
-    instance, end = schedule.instance, last_time(schedule, by)
+def _gantt_layout(schedule: Schedule, by: By, n_rows: int, row_height: int, end: int) -> dict[str, Any]:
+    instance = schedule.instance
     shown = range(0, n_rows, math.ceil(14 / row_height))
     text = labels(instance, by, "row")
     rows: dict[str, Any] = {"tickvals": list(shown), "ticktext": [text[row] for row in shown]}
