@@ -38,7 +38,9 @@ class Clock:
             raise L2SError(f"{time} {self.unit} after {self.start.isoformat()} are beyond the calendar") from None
 
     def text(self, time: int) -> str:
-        """The moment of a time as 2026-11-23T07:30, with seconds where the unit asks for them."""
+        """The moment of a time as 2026-11-23T07:30, with seconds where the unit or the start asks for them."""
+        if self.start.microsecond:
+            return self.at(time).isoformat()
         return self.at(time).isoformat(timespec="seconds" if self.unit == "seconds" or self.start.second else "minutes")
 
     def time(self, text: str) -> int:

@@ -14,6 +14,7 @@ from l2s_plugin.errors import L2SError, UnknownNameError, unknown_name
 from l2s_plugin.instance import Instance
 
 Word = int | str  # a name, or a number
+_MOMENT = ": nothing says which moment time 0 is (--start-at)"
 
 
 def find_job(instance: Instance, word: Word) -> int:
@@ -39,15 +40,13 @@ def find_operation(instance: Instance, word: Word) -> int:
     if not slashes:
         known = {*(instance.operation_names or ())} - {""}
         raise unknown_name("operation", word, known, f"; expected JOB/STEP, such as {instance.job_name(0)}/1")
-    for place in slashes:  # jobs may have a slash in their names
+    wrong: list[L2SError] = []
+    for place in slashes:  # names may have slashes, too
         try:
-            job = find_job(instance, word[:place])
-        except UnknownNameError:
-            if place == slashes[-1]:
-                raise
-            continue
-        return _step(instance, job, word[place + 1 :])
-    raise AssertionError
+            return _step(instance, find_job(instance, word[:place]), word[place + 1 :])
+        except UnknownNameError as error:
+            wrong.append(error)
+    raise next((error for error in wrong[::-1] if str(error).startswith("unknown operation")), wrong[-1])
 
 
 def find_time(instance: Instance, word: Word) -> int:
@@ -58,8 +57,10 @@ def find_time(instance: Instance, word: Word) -> int:
         pass
     if isinstance(word, str) and instance.clock is not None:
         return instance.clock.time(word)
-    expected = "a whole number" if instance.clock is None else "a whole number, or one such as 2026-11-23T06:00"
-    raise L2SError(f"{word!r} is no time, expected {expected}")
+    expected = "a whole number, or one such as 2026-11-23T06:00"
+    if instance.clock is None:
+        expected = f"a whole number{_MOMENT if isinstance(word, str) and word[4:5] == '-' else ''}"
+    raise L2SError(f"{word!r:.40} is no time, expected {expected}")
 
 
 def time_text(instance: Instance, time: int) -> str:
@@ -71,7 +72,7 @@ def _find(kind: str, word: Word, names: Sequence[str] | None, count: int) -> int
     if not isinstance(word, str):
         return _number(kind, word, count)
     if names is None:
-        return _number(kind, int(word) if word.isdecimal() else word, count)
+        return _number(kind, int(word) if _is_number(word) else word, count)
     if word not in names:
         raise unknown_name(kind, word, names)
     return names.index(word)
@@ -81,6 +82,10 @@ def _number(kind: str, word: Word, count: int) -> int:
     if isinstance(word, str | bool) or not hasattr(word, "__index__") or not 0 <= index(word) < count:
         raise UnknownNameError(f"unknown {kind} {str(word)!r}; {kind}s are numbered from 0 to {count - 1}")
     return index(word)
+
+
+def _is_number(word: str) -> bool:
+    return word.isdecimal() and len(word) < 10  # Python refuses to read thousands of digits
 
 
 def _called(instance: Instance, name: str, among: range) -> list[int]:
@@ -95,7 +100,7 @@ def _step(instance: Instance, job: int, word: str) -> int:
         raise L2SError(f"{len(found)} operations of {who} are called {word!r}; write {instance.job_name(job)}/STEP")
     if found:
         return found[0]
-    if word.isdecimal() and 1 <= int(word) <= len(steps):
+    if _is_number(word) and 1 <= int(word) <= len(steps):
         return steps[int(word) - 1]
     names = {instance.operation_name(x) for x in steps} - {""}
     raise unknown_name("operation", word, names, f"; {who} has the steps 1 to {len(steps)}")
