@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from l2s_plugin.errors import L2SError, unknown_name
-from l2s_plugin.instance import Instance
+from l2s_plugin.instance import MAX_TOTAL_DURATION, Instance
 from l2s_plugin.names import Word, find_job, find_machine, find_operation, find_time, time_text
 
 WAITS, RESTARTS = UNDER_WAY = ("waits", "restarts")
@@ -49,15 +49,16 @@ class News:
         for machine, begin, end in _rows(down, 3, "down takes (machine, from, to)"):
             number, outage = _outage(instance, machine, begin, end)
             if number in outages:
-                raise L2SError(f"machine {instance.machine_name(number)} is down twice, expected one outage of each")
+                who = f"machine {instance.machine_name(number)} is down twice"
+                raise L2SError(f"{who}, expected one outage of each; plan again for the other, with the new plan")
             outages[number] = outage
         ends: dict[int, int] = {}
         for operation, end in _rows(delay, 2, "delay takes (operation, end)"):
             x = find_operation(instance, operation)
-            if ends.setdefault(x, find_time(instance, end)) != find_time(instance, end):
+            if ends.setdefault(x, _time(instance, end)) != _time(instance, end):
                 raise L2SError(f"{instance.describe(x)} is given two ends, expected one")
         return cls(
-            find_time(instance, at),
+            _time(instance, at),
             frozenset(find_job(instance, job) for job in _words(drop, "drop")),
             outages,
             ends,
@@ -80,13 +81,20 @@ def _words(given: Iterable[Word], what: str) -> Iterable[Word]:
     return given
 
 
+def _time(instance: Instance, word: Any) -> int:
+    time = find_time(instance, word)
+    if abs(time) > MAX_TOTAL_DURATION:
+        raise L2SError(f"{str(word)[:40]} is no time of a plan, expected at most {MAX_TOTAL_DURATION}")
+    return time
+
+
 def _outage(instance: Instance, machine: Word, begin: Any, end: Any) -> tuple[int, Outage]:
     number = find_machine(instance, machine)
     who = f"machine {instance.machine_name(number)}"
     if end is None or end == float("inf"):
-        raise L2SError(f"{who} would be never available again, expected the time when its outage ends")
-    outage = Outage(find_time(instance, begin), find_time(instance, end))
+        raise L2SError(f"{who} would never be available again, expected the time when its outage ends")
+    outage = Outage(_time(instance, begin), _time(instance, end))
     if outage.end <= outage.begin:
         times = [time_text(instance, time) for time in outage]
-        raise L2SError(f"{who} would be never available: down from {times[0]} to {times[1]}, which is not later")
+        raise L2SError(f"{who} cannot be down from {times[0]} to {times[1]}, expected an end after the beginning")
     return number, outage

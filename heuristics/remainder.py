@@ -27,12 +27,14 @@ Integers = NDArray[np.int64]
 class Remainder:
     """The revised `instance`, past included, and the part of it that is still to be planned: `reduced`.
 
-    `origin` holds the old id of every operation of the revised instance (-1 of a new one), `fixed` says which of them
-    are not planned anew, and `start` when those start. `moved_right` is a schedule of `reduced`: the old machine
-    orders, with new operations behind. `decided` is what the fixed operations alone make of the objective, None where
-    that is nothing.
+    `old` is the plan and `at` the time. `origin` holds the old id of every operation of the revised instance (-1 of a
+    new one), `fixed` says which of them are not planned anew, and `start` when those start. `moved_right` is a schedule
+    of `reduced`: the old machine orders, with new operations behind. `decided` is what the fixed operations alone make
+    of the objective, None where that is nothing.
     """
 
+    old: Schedule
+    at: int
     instance: Instance
     reduced: Instance
     origin: Integers
@@ -95,6 +97,8 @@ def remainder(schedule: Schedule, news: News, add: Instance | None = None) -> Re
     rest = np.flatnonzero(~fixed)
     reduced = _part(revised, rest)
     return Remainder(
+        old=schedule,
+        at=at,
         instance=revised,
         reduced=reduced,
         origin=np.where(stays < old.n_operations, stays, -1),
@@ -137,7 +141,7 @@ def _look_back(schedule: Schedule, news: News) -> _Past:
             job_free[job] = machine_free[machine] = found
         elif begun[x] or job not in news.drop:
             job_waits[job] = machine_waits[machine] = True
-    waiting = np.flatnonzero(begun & ~fixed).tolist()
+    waiting = [x for x in np.flatnonzero(begun & ~fixed).tolist() if instance.job[x] not in news.drop]
     if waiting:
         notes.append(
             f"to be planned anew, though the plan begins it before: {_listed(map(instance.describe, waiting))}"
@@ -159,15 +163,16 @@ def _end(schedule: Schedule, news: News, x: int, begun: bool, notes: list[str]) 
         notes.append(f"{who} ends at {times[0]}, planned was {times[2]}")
         return told
     outage = news.down.get(machine)
-    if outage is None or not (outage.begin < end and start < outage.end) or (begun and start == end):
+    if outage is None or not (outage.begin < end and start < outage.end):
         return end
-    if not begun:
+    if not begun or outage.begin <= start:  # a machine that is down begins nothing
         return None
     until = f"machine {instance.machine_name(machine)}, which is down until {time_text(instance, outage.end)}"
     if news.under_way == RESTARTS:
-        notes.append(f"{who} starts again in full on {until}")
+        if instance.job[x] not in news.drop:
+            notes.append(f"{who} starts again in full on {until}")
         return None
-    end += outage.end - max(outage.begin, start)
+    end += outage.end - outage.begin
     notes.append(f"{who} is interrupted on {until}; it goes on then, and ends at {time_text(instance, end)}")
     return end
 
@@ -248,7 +253,7 @@ def _joined(old: Instance, add: Instance) -> Instance:
     machine = np.zeros(add.n_machines, np.int64)
     for k in np.unique(add.machine).tolist():
         try:
-            machine[k] = find_machine(old, k if add.machine_names is None else add.machine_names[k])
+            machine[k] = find_machine(old, add.machine_name(k))
         except UnknownNameError as error:
             raise UnknownNameError(f"{add.name}: {error}") from None
     due = None
@@ -276,7 +281,7 @@ def _job_names(old: Instance, add: Instance) -> tuple[str, ...] | None:
     if old.job_names is None and add.job_names is None:
         return None
     taken = [old.job_name(job) for job in range(old.n_jobs)]
-    following = 1 + max((int(name) for name in taken if name.isdecimal()), default=-1)
+    following = 1 + max((int(name) for name in taken if name.isdecimal() and len(name) < 10), default=-1)
     names = add.job_names or [str(following + k) for k in range(add.n_jobs)]
     for name in names:
         if name in taken:

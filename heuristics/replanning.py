@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from heuristics.configuration import Configuration, Ending, Method, SearchOptions, run
-from heuristics.monitor import SearchError
+from heuristics.monitor import Listener, SearchError
 from heuristics.news import WAITS, News
 from heuristics.remainder import Remainder, remainder
-from heuristics.result import ONE_MACHINE, Result
-from l2s_plugin.bounds import lower_bound
+from heuristics.result import Improvement, Result
+from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import NO_DUE_DATE, Instance, check_instance
-from l2s_plugin.names import Word, find_time, time_text
+from l2s_plugin.names import Word, time_text
+from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
 
 Row = dict[str, Any]
@@ -53,13 +54,6 @@ class Replan:
         """The revised instance."""
         return self.result.instance
 
-    @property
-    def old_result(self) -> Result:
-        """The old plan, as a result to show beside the new one."""
-        instance = self.old.instance
-        bound = lower_bound(instance) - instance.offset
-        return Result(self.old, bound, "the plan before", bound_source=ONE_MACHINE)
-
     def summary(self) -> str:
         """A few lines for people."""
         instance, objective = self.instance, self.result.objective
@@ -71,7 +65,8 @@ class Replan:
             *self.notes,
         ]
         for row in self.late:
-            lines.append(f"late by {row['late']}: job {row['job']}, due {row['due']}, ends {row['end']}")
+            due, end = (time_text(instance, row[key]) for key in ("due", "end"))
+            lines.append(f"late by {row['late']}: job {row['job']}, due {due}, ends {end}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,41 +124,74 @@ def replan(
     stop, method, selector, neighbourhood, options
         How to search: see `heuristics.Configuration`.
     """
-    check_instance(instance)
+    news = {"drop": drop, "down": down, "delay": delay, "keep_order": keep_order, "under_way": under_way}
     how: dict[str, Any] = {**options}
-    instance = instance.with_objective(how.pop("objective", None))
+    if how.pop("initial", None) is not None:
+        raise L2SError("initial says where to begin; planning again begins with the old plan")
+    rest = what_is_left(instance, schedule, at, add, how.pop("objective", None), **news)
     listener, registry = how.pop("listener", None), how.pop("registry", None)
+    return plan_rest(rest, Configuration(method, selector, neighbourhood, stop=stop, **how), listener, registry)
+
+
+def what_is_left(
+    instance: Instance,
+    schedule: Schedule | Result,
+    at: Word,
+    add: Instance | None = None,
+    objective: str | None = None,
+    **news: Any,
+) -> Remainder:
+    """What `replan` would search, and the revised instance, without searching; refuses what `replan` refuses."""
+    check_instance(instance)
+    if add is not None:
+        check_instance(add)
     given = schedule.schedule if isinstance(schedule, Result) else schedule
-    old = given.judged_as(instance, "the plan")
+    if not isinstance(given, Schedule):
+        raise L2SError(f"expected a schedule or a result to plan again, got {given!r}")
+    instance = instance.with_objective(objective)
+    given = given.judged_as(instance, "the plan")
+    old = Schedule(instance, given.order, given.start)  # with the names and the clock that are asked for
     old.verify()
-    rest = remainder(old, News.of(instance, at, drop, down, delay, keep_order, under_way), add)
-    way = Configuration(method, selector, neighbourhood, stop=stop, initial=rest.moved_right, **how)
+    return remainder(old, News.of(instance, at, **news), add)
+
+
+def plan_rest(
+    rest: Remainder, way: Configuration, listener: Listener | None = None, registry: Registry | None = None
+) -> Replan:
+    """Search what is left, beginning with the old plan moved to the right."""
+
+    def improved(event: Improvement) -> None:
+        assert listener is not None
+        value, bound = rest.value(event.makespan), rest.value(event.lower_bound)
+        listener(replace(event, instance=rest.instance, makespan=value, lower_bound=bound))
+
+    way = replace(way, initial=rest.moved_right)
     try:
-        result = run(rest.reduced, way, listener, registry)
+        result = _whole(rest, run(rest.reduced, way, listener and improved, registry))
     except SearchError as error:
         error.result = _whole(rest, error.result)
         error.results = [error.result]
         raise
-    result = _whole(rest, result)
     moved_right = rest.whole(rest.moved_right)
     moved_right.verify()
-    now = find_time(instance, at)
-    return Replan(
-        result, old, moved_right, now, _changes(rest, old, result.schedule), _late(result.schedule), rest.notes
-    )
+    new = result.schedule
+    return Replan(result, rest.old, moved_right, rest.at, _changes(rest, new), _late(new), rest.notes)
 
 
 def _whole(rest: Remainder, result: Result) -> Result:
     """The result of the whole instance, from that of its part."""
     schedule = rest.whole(result.schedule)
     schedule.verify()
-    history = [(seconds, step, rest.value(value)) for seconds, step, value in result.history]
+    history: list[tuple[float, int, int]] = []
+    for seconds, step, value in result.history:
+        if not history or rest.value(value) < history[-1][2]:  # what is decided may hide that the rest got better
+            history.append((seconds, step, rest.value(value)))
     return replace(result, schedule=schedule, lower_bound=rest.value(result.lower_bound), history=history)
 
 
-def _changes(rest: Remainder, old: Schedule, new: Schedule) -> list[Row]:
+def _changes(rest: Remainder, new: Schedule) -> list[Row]:
     """By machine, in the order of the new plan."""
-    instance, rows = new.instance, []
+    old, instance, rows = rest.old, new.instance, []
     for x in new.order.tolist():
         origin = int(rest.origin[x])
         if origin >= 0 and old.start[origin] != new.start[x]:
