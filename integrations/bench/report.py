@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.data import benchmark_sets
+from l2s_plugin.objectives import LATENESS
 
 Row = dict[str, Any]
 By = Literal["steps", "seconds"]
@@ -24,11 +25,16 @@ _BEGIN = {"steps": 1.0, "seconds": 0.01}
 COLUMNS = ("group", "method", "budget", "runs", "gap %", "s.e.", "at best known", "seconds", "steps/s", "source")
 
 
-def makespan_at(cell: Row, steps: int) -> int:
+def value_at(cell: Row, steps: int) -> int:
     """The incumbent of a run after `steps` steps, read off its history."""
-    history = cell["history"] or [(0, 0, cell["makespan"])]
-    reached = [makespan for _, step, makespan in history if step <= steps]
+    history = cell["history"] or [(0, 0, _end(cell))]
+    reached = [value for _, step, value in history if step <= steps]
     return int(reached[-1] if reached else history[0][2])
+
+
+def _end(cell: Row) -> int:
+    """The value that a run ended with; rows of old runs hold the makespan only."""
+    return int(cell["value" if "value" in cell else "makespan"])
 
 
 def compared(runs: Iterable[tuple[str, Row]]) -> list[Row]:
@@ -40,14 +46,15 @@ def compared(runs: Iterable[tuple[str, Row]]) -> list[Row]:
     reference: dict[str, int] = {}
     for instance, cell in runs:
         found = cell["upper_bound"] or cell["lower_bound"]
-        reference[instance] = max(reference.get(instance, 0), found)
+        reference[instance] = max(reference.get(instance, found), found)
     return [cell | {"reference": reference[instance]} for instance, cell in runs]
 
 
-def gap(cell: Row, makespan: int) -> float:
-    """Percent above the reference."""
+def gap(cell: Row, value: int) -> float:
+    """Percent above the reference; a lateness, which may be 0 or less, in percent of the makespan."""
     reference = cell["reference"]
-    return 100 * (makespan / reference - 1) if reference else 0.0
+    whole = cell["makespan"] if cell.get("objective") == LATENESS else reference
+    return 100 * (value - reference) / whole if whole else 0.0
 
 
 def summarise(cells: Iterable[Row], milestones: Sequence[int]) -> list[Row]:
@@ -58,13 +65,13 @@ def summarise(cells: Iterable[Row], milestones: Sequence[int]) -> list[Row]:
     table: dict[tuple[str, str, str], list[tuple[float, float, float]]] = {}
     for cell in cells:
         if cell["method"] == "dispatch":
-            ends = {"-": (cell["makespan"], 1.0)}
+            ends = {"-": (_end(cell), 1.0)}
         elif milestones:
-            ends = {f"{n} steps": (makespan_at(cell, n), n / max(n, cell["steps"])) for n in milestones}
+            ends = {f"{n} steps": (value_at(cell, n), n / max(n, cell["steps"])) for n in milestones}
         else:
-            ends = {f"{cell['time_limit']:g} s": (cell["makespan"], 1.0)}
-        for budget, (makespan, share) in ends.items():
-            run = (gap(cell, makespan), cell["seconds"] * share, cell["steps"] * share)
+            ends = {f"{cell['time_limit']:g} s": (_end(cell), 1.0)}
+        for budget, (value, share) in ends.items():
+            run = (gap(cell, value), cell["seconds"] * share, cell["steps"] * share)
             table.setdefault((cell["group"], cell["label"], budget), []).append(run)
     return [_row(*key, *zip(*runs, strict=True)) for key, runs in table.items()]
 

@@ -36,6 +36,7 @@ QUICK_STEPS = "500,5000"
 @click.command(epilog=example("l2s bench ta:15x15 --method memetic --method hybrid --time-limit 10 --output out"))
 @click.argument("sets", nargs=-1, metavar="[SET|INSTANCE]...", shell_complete=sets_and_instances)
 @method_option(multiple=True, help="How to solve, as in l2s solve; may be given several times.  [default: memetic]")
+@search_option("objective")
 @search_option("selector", multiple=True, help="Move selector; several times.")
 @search_option("policy", multiple=True, help="Policy of the learned selector; several.")
 @search_option("neighbourhood", multiple=True, help="Neighbourhood; several times.")
@@ -76,7 +77,8 @@ def bench(
     A SET is ft, la, abz, orb, swv, yn or ta, a group of one such as ta:15x15, or paper for all 26 groups of the paper's
     Table 1; an INSTANCE a benchmark name, a file, a folder or a pattern. Every combination of the methods, selectors,
     neighbourhoods and rules given is run. Gaps are to the best known makespan, or else to the best bound that one of
-    the runs has proven, in percent, with the standard error of the mean over all runs of a group.
+    the runs has proven, in percent (of the makespan where the objective is lateness), with the standard error of the
+    mean over all runs of a group.
 
     \b
     l2s bench ta:15x15 la --method local-search --selector greedy --selector boltzmann --steps 500,5000
@@ -159,6 +161,7 @@ def _combine(given: dict[str, Any]) -> list[Configuration]:
         "neighbourhood": given["neighbourhood"] or [None],
         "initial": given["initial"] or [None],
         "population": [given["population"] or Configuration.population],
+        "objective": [given["objective"]],
     }
     return [Configuration(**dict(zip(parts, each, strict=True))) for each in itertools.product(*parts.values())]
 
@@ -185,7 +188,7 @@ def _progress(done: int, count: int, left: float, row: Row) -> None:
     """Every run on a terminal; elsewhere a line for every tenth of the work."""
     line, last = Line(sys.stderr), done == count
     if line.live or last or done * 10 // count != (done - 1) * 10 // count:
-        text = f"{done}/{count} runs, about {duration(left)} left; {row['instance']} {row['label']}: {row['makespan']}"
+        text = f"{done}/{count} runs, about {duration(left)} left; {row['instance']} {row['label']}: {row['value']}"
         line.write(text, stays=last)
 
 
