@@ -171,7 +171,7 @@ class Instance(ByContent):
             if reach > MAX_TOTAL_DURATION:
                 raise InstanceError(f"due dates and durations spread over {reach}, at most {MAX_TOTAL_DURATION}")
         elif self.objective == LATENESS:
-            raise InstanceError("no job has a due date, which the objective lateness needs")
+            raise InstanceError(f"{self.name}: no job has a due date, which the objective lateness needs")
 
     def _check_kept(self) -> None:
         kept = tuple(tuple(int(x) for x in order) for order in self.kept)

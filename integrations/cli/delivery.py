@@ -165,7 +165,7 @@ class Patience:
 
 def overview(results: list[Result]) -> str:
     """One line about several results."""
-    verdicts = [result.verdict for result in results if result.makespan <= result.lower_bound]
+    verdicts = [result.verdict for result in results if result.value <= result.lower_bound]
     optimal = [
         f"{verdicts.count(verdict)} {verdict}" for verdict in sorted({"proven optimal", *verdicts}, reverse=True)
     ]

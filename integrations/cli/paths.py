@@ -47,17 +47,22 @@ class Problem:
         return file_of(self.word) or self.word
 
 
-def load_problems(words: Iterable[str], warm_start: str | None = None, clock: Clock | None = None) -> list[Problem]:
+def load_problems(
+    words: Iterable[str], warm_start: str | None = None, clock: Clock | None = None, objective: str | None = None
+) -> list[Problem]:
     """Read every instance, each once, and its warm start; the first broken file is the error.
 
-    `clock` is what their times mean, in place of what the files say.
+    `clock` is what their times mean and `objective` what to minimise, in place of what the files say.
     """
     from l2s_plugin.loader import load
     from l2s_plugin.tables import read_plan
 
     found = ([word] if word == "-" else chain(*groups([word]).values()) for word in words)
     timed = {} if clock is None else {"clock": clock}
-    problems = [Problem(name, load(name).with_details(**timed)) for name in dict.fromkeys(chain.from_iterable(found))]
+    problems = [
+        Problem(name, load(name).with_details(**timed).with_objective(objective))
+        for name in dict.fromkeys(chain.from_iterable(found))
+    ]
     if warm_start is None:
         return problems
     if len(problems) > 1 and not is_per_instance(warm_start):

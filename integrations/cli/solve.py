@@ -101,7 +101,8 @@ def solve(ctx: click.Context, **options: Any) -> None:
     given, stop = parameters.given_search(options), stop_of(options)
     check_request(ctx, given)
     parameters.check_parts(Configuration(options["method"] or parameters.AUTOMATIC[0], stop=stop, **given))
-    problems = load_problems(options["instances"], options["warm_start"], parameters.clock(options))
+    clock = parameters.clock(options)
+    problems = load_problems(options["instances"], options["warm_start"], clock, options["objective"])
     plans = plan(options, problems, inputs=[ctx.meta.get(parameters.CONFIG_FILE)])
 
     from heuristics.monitor import SearchError  # with the kernels, which bad input should not have to wait for
