@@ -24,13 +24,14 @@ class Csv:
     expects = "a table with the columns job, machine and duration"
 
     def detect(self, data: bytes, source: str) -> bool:
-        """Whether the first line that is not blank has the required columns."""
+        """Whether the first line that is not blank has the required columns; of a .csv file, any columns."""
         header = detected_text(data).partition("\n")[0]
         try:
             cells = next(iter_cells(header, source))[1]
         except (InstanceFormatError, StopIteration):
             return False
-        return {*REQUIRED} <= {cell.lower() for cell in cells}
+        words = source.lower().endswith(self.suffixes) and not any(cell.isdecimal() for cell in cells)
+        return {*REQUIRED} <= {cell.lower() for cell in cells} or (words and len(cells) > 1)
 
     def read(self, data: bytes, source: str) -> Instance:
         return read_table(iter_cells(decode(data, source), source), source)

@@ -47,8 +47,10 @@ def sheet_cells(data: bytes, source: str, failure: Failure = fail) -> list[Cells
             raise ValueError(f"{size} bytes unpacked")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
-        rows = book.worksheets[0].iter_rows(values_only=True)
+            book = openpyxl.load_workbook(io.BytesIO(data), data_only=True, read_only=True)
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # what a file says about its size may be wrong
+        rows = sheet.iter_rows(values_only=True)
         return [(line, [_text(cell) for cell in row]) for line, row in enumerate(rows, 1)]
     except Exception as error:  # the parsers of archives and XML let out whatever the damage leads to
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:100]
@@ -58,15 +60,19 @@ def sheet_cells(data: bytes, source: str, failure: Failure = fail) -> list[Cells
 def xlsx_bytes(table: list[list[Any]]) -> bytes:
     """A workbook with one sheet that holds the table; names stay text, whatever they look like."""
     openpyxl = check_openpyxl()
-    book = openpyxl.Workbook()
-    sheet = book.active
-    for row, cells in enumerate(table, 1):
-        for column, value in enumerate(cells, 1):
-            if value != "":
-                cell = sheet.cell(row, column, value)
-                if isinstance(value, str):
-                    cell.data_type = "s"  # no formula
+    book = openpyxl.Workbook(write_only=True)  # rows go out one by one, which is faster
+    sheet = book.create_sheet()
     sheet.freeze_panes = "A2"
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str) or not value.startswith("="):
+            return None if value == "" else value
+        text = openpyxl.cell.WriteOnlyCell(sheet, value)
+        text.data_type = "s"  # no formula
+        return text
+
+    for row in table:
+        sheet.append([cell(value) for value in row])
     file = io.BytesIO()
     book.save(file)
     return file.getvalue()
