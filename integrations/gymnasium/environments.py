@@ -19,6 +19,7 @@ from heuristics.training.instances import parse_size
 from l2s_plugin.errors import L2SError, whole_number
 from l2s_plugin.instance import Instance
 from l2s_plugin.loader import load
+from l2s_plugin.objectives import MAKESPAN
 from l2s_plugin.policy.config import PolicyConfig
 from l2s_plugin.policy.tpm_cam.graphs import node_features
 from l2s_plugin.schedule import Schedule
@@ -56,7 +57,8 @@ class JobShopImprovementEnv(gymnasium.Env[Any, Any]):
     size
         Jobs x machines, `"10x10"` by default: a new random instance for every episode.
     instance
-        The instance of all episodes instead; or its name or file, for `l2s_plugin.load`.
+        The instance of all episodes instead; or its name or file, for `l2s_plugin.load`. It may have dates; what counts
+        is the makespan.
     max_steps
         Length of an episode.
     max_moves
@@ -138,6 +140,8 @@ class JobShopImprovementVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]
         self._instance = load(instance) if isinstance(instance, str | Path) else instance
         if not isinstance(self._instance, Instance | None):
             raise L2SError(f"instance must be an Instance, a name or a file, got {instance!r}")
+        if self._instance is not None and self._instance.objective != MAKESPAN:
+            raise L2SError(f"{self._instance!r} is about {self._instance.objective}, an environment about the makespan")
         self._max_steps = whole_number("max_steps", max_steps, 1)
         self._options: dict[str, Any] = {"features": features, **options}
         self.generators = [seeding.np_random()[0] for _ in range(self.num_envs)]

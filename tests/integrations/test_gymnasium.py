@@ -19,6 +19,7 @@ from heuristics import dispatch
 from heuristics.training.environment import HOSTS, Environment
 from integrations.gymnasium import ENVIRONMENT_ID, JobShopImprovementEnv, JobShopImprovementVectorEnv
 from l2s_plugin.errors import L2SError
+from l2s_plugin.generate import uniform, with_dates
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
 from tests.strategies import instances
@@ -348,3 +349,15 @@ def test_without_gymnasium_the_extra_is_named():
         "except MissingExtraError as error: print(error)"
     )
     assert message == "gymnasium is not installed; run: pip install 'l2s-plugin[gymnasium]'"
+
+
+def test_instances_may_have_dates_and_lateness_is_refused():
+    instance = with_dates(uniform(4, 3, 1), 1)
+    env = JobShopImprovementEnv(instance=instance, max_steps=20)
+    _, info = env.reset(seed=1)
+    for _ in range(20):
+        assert info["makespan"] == env.schedule.makespan
+        env.schedule.verify()
+        *_, info = env.step(0)
+    with pytest.raises(L2SError, match="is about lateness, an environment about the makespan"):
+        JobShopImprovementEnv(instance=instance.with_objective("lateness"))
