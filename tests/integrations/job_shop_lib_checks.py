@@ -163,6 +163,12 @@ def test_what_is_no_plain_job_shop_is_refused_in_one_line(operation, message):
     assert "\n" not in str(caught.value)
 
 
+def test_dates_are_refused_in_one_line():
+    for dates in ({"release": [1] * 6}, {"due": [9] * 6}):
+        with pytest.raises(InstanceError, match=r"^ft06: it has dates or kept orders, expected a plain"):
+            export_instance(l2s.load("ft06").with_dates(**dates))
+
+
 def test_schedules_that_do_not_fit_are_refused():
     instance = load_benchmark_instance("ft06")
     with pytest.raises(ScheduleError, match="0 of 36 operations"):

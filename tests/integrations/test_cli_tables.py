@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
+import sys
 
 import pytest
 
-from tests.integrations.command_line import assert_bad_input, run, solve
+from tests.integrations.command_line import assert_bad_input, report, run, solve
 
 ORDERS = """job,step,operation,machine,duration,release,due,earliest
 A-17,1,saw,M1,30,,480,
@@ -45,7 +47,7 @@ def test_a_plan_as_a_table_is_correct(orders, plan):
         ("M2", "A-17", "60"),
     ]
     result = run("check", orders, str(plan))
-    assert (result.exit_code, result.stdout) == (0, "ok: makespan 105 (orders)\n")
+    assert (result.exit_code, result.stdout) == (0, "ok: makespan 105, lateness -375, 0 of 2 jobs late (orders)\n")
 
 
 def test_a_plan_as_a_workbook_is_correct(orders, tmp_path):
@@ -82,7 +84,7 @@ def test_a_changed_plan_ends_with_code_1(orders, plan):
     plan.write_text(plan.read_text().replace(",15,", ",50,"))
     result = run("check", orders, str(plan))
     assert result.exit_code == 1
-    assert result.stdout.startswith(f"violated: {plan}: step 2 (drill) of job A-17 starts at 60, before")
+    assert result.stdout.startswith(f"violated: {plan}: machine M2: step 2 (drill) of job A-17 starts at 60, before")
 
 
 def test_a_plan_that_misses_an_operation_ends_with_one_line(orders, plan):
@@ -98,3 +100,101 @@ def test_orders_that_are_wrong_name_file_line_and_column(tmp_path, orders):
     (tmp_path / "wrong.csv").write_text(ORDERS.replace(",45,", ",-45,"))
     path = str(tmp_path / "wrong.csv")
     assert_bad_input(solve(path), f"{path}:3: column duration: -45, expected 0 to ")
+
+
+def test_a_header_without_the_columns_is_told_column_by_column(tmp_path):
+    path = tmp_path / "wrong.csv"
+    path.write_text("order;machine;duration\nA;M1;3\n")
+    assert_bad_input(solve(str(path)), f"{path}:1: column order: unknown column 'order'; known: ")
+    path.write_text("job;machine\nA;M1\n")
+    assert_bad_input(solve(str(path)), f"{path}:1: column duration: it is missing, expected job, machine, duration")
+
+
+def test_a_missing_openpyxl_names_the_extra_before_the_search(orders, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    message = "pip install 'l2s-plugin[xlsx]'"
+    assert_bad_input(solve(orders, "--output", str(tmp_path / "plan.xlsx")), message)
+    (tmp_path / "orders.xlsx").write_bytes(b"PK xl/workbook.xml")
+    assert_bad_input(solve(str(tmp_path / "orders.xlsx")), message)
+
+
+def test_json_has_the_objective_with_its_value_and_bound(orders):
+    found = report(orders, "--max-steps", "50", "--objective", "lateness")
+    assert [found[key] for key in ("objective", "value", "bound", "makespan")] == ["lateness", -375, -375, 105]
+    assert (found["lateness"], found["late_jobs"], found["status"]) == (-375, 0, "OPTIMAL")
+    found = report(orders, "--max-steps", "50")
+    assert [found[key] for key in ("objective", "value", "bound", "lateness")] == ["makespan", 105, 105, -375]
+
+
+def test_an_objective_that_one_instance_cannot_have_is_refused_before_the_first_search(orders, tmp_path):
+    output = tmp_path / "plans"
+    result = solve(orders, "ft06", "--objective", "lateness", "--output", f"{output}/")
+    assert_bad_input(result, "ft06: no job has a due date, which the objective lateness needs")
+    assert not output.exists()
+
+
+def test_several_results_are_counted_by_their_objective(orders, tmp_path):
+    (tmp_path / "late.csv").write_text(ORDERS.replace(",480,", ",50,"))
+    result = solve(orders, str(tmp_path / "late.csv"), "--max-steps", "50", "--objective", "lateness")
+    assert "2 instances: 2 proven optimal, mean gap to the bound 0.00 %" in result.stdout
+
+
+def test_the_summary_and_the_progress_say_how_late(tmp_path):
+    path = tmp_path / "late.csv"
+    path.write_text("job,machine,duration,due\nA,M1,30,10\nB,M1,20,60\n")
+    result = solve(str(path), "--max-steps", "50", "--objective", "lateness")
+    assert result.stdout.startswith("late (2x1): lateness 20, bound 20 (one-machine), proven optimal\n")
+    assert "makespan 50; 1 of 2 jobs late" in result.stdout
+    assert "lateness 20, bound 20" in result.stderr
+
+
+def test_the_check_says_how_late(tmp_path):
+    orders, plan = str(tmp_path / "late.csv"), tmp_path / "plan.csv"
+    (tmp_path / "late.csv").write_text("job,machine,duration,due\nA,M1,30,10\nB,M1,20,60\nC,M2,5,\n")
+    plan.write_text("job,step,start\nA,1,0\nB,1,40\nC,1,0\n")
+    assert run("check", orders, str(plan)).stdout == "ok: makespan 60, lateness 20, 1 of 3 jobs late (late)\n"
+    found = json.loads(run("check", orders, str(plan), "--json").stdout)
+    assert [found[key] for key in ("ok", "makespan", "lateness", "late_jobs")] == [True, 60, 20, 1]
+    plan.write_text("job,step,start\nA,1,0\nB,1,29\nC,1,0\n")
+    found = json.loads(run("check", orders, str(plan), "--json").stdout)
+    assert [found[key] for key in ("ok", "makespan", "lateness", "late_jobs")] == [False, None, None, None]
+    assert "machine M1: step 1 of job B starts at 29, before step 1 of job A ends at 30" in found["violation"]
+
+
+def test_a_schedule_that_lies_about_its_lateness_is_refused(orders, tmp_path):
+    path = tmp_path / "plan.json"
+    assert solve(orders, "--max-steps", "50", "--output", str(path)).exit_code == 0
+    data = json.loads(path.read_text())
+    assert (data["lateness"], data["job_names"], data["machine_names"]) == (-375, ["A-17", "B-02"], ["M1", "M2"])
+    path.write_text(json.dumps(data | {"lateness": -400}))
+    result = run("check", orders, str(path))
+    assert (result.exit_code, "lateness is -400, but the latest job is -375 late" in result.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["orders.json", "orders.csv", "orders.xlsx"])
+def test_random_dates_survive_a_conversion(tmp_path, name):
+    first, second = str(tmp_path / "first.json"), str(tmp_path / name)
+    assert run("generate", "5x4", "--dates", "tight", "--seed", "3", "-o", first).exit_code == 0
+    assert run("convert", first, second).exit_code == 0
+    found = [report(path, "--max-steps", "500", "--objective", "lateness") for path in (first, second)]
+    assert found[0]["value"] == found[1]["value"]
+    assert found[0]["makespan"] == found[1]["makespan"]
+
+
+def test_dates_need_a_format_with_room_for_them(tmp_path):
+    printed = run("generate", "3x2", "--dates", "medium", "--distribution", "uniform").stdout
+    assert json.loads(printed)["due"]
+    message = "release dates, which the standard format cannot hold; use l2s-json"
+    assert_bad_input(run("generate", "3x2", "--dates", "medium", "-o", str(tmp_path / "a.txt")), message)
+
+
+@pytest.mark.parametrize("options", [["--steps", "20,200"], ["--time-limit", "0.1"]])
+def test_a_benchmark_measures_the_objective(tmp_path, options):
+    path = str(tmp_path / "dated.json")
+    assert run("generate", "5x4", "--dates", "tight", "-o", path).exit_code == 0
+    words = ["--method", "tabu", "--objective", "lateness", "--output", str(tmp_path / "out"), "--json"]
+    (cell,) = json.loads(run("bench", path, *words, *options).stdout)["cells"]
+    assert (cell["objective"], cell["reference"]) == ("lateness", cell["bound"])
+    result = json.loads(run("bench", path, *words, *options).stdout)  # as it was kept
+    expected = 100 * (cell["value"] - cell["bound"]) / cell["makespan"]
+    assert result["table"][-1]["gap %"] == pytest.approx(expected, abs=0.01)

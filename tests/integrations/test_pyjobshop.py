@@ -131,6 +131,18 @@ def test_what_is_no_plain_job_shop_is_refused_in_one_line(change, message):
     assert "\n" not in str(caught.value)
 
 
+def test_dates_and_kept_orders_are_refused_in_one_line():
+    instance = l2s.load("ft06")
+    kept = [np.flatnonzero(instance.machine == 0).tolist()]
+    for changed in (
+        instance.with_dates(release=[1] * 6),
+        instance.with_dates(due=[9] * 6),
+        instance.with_details(kept=kept),
+    ):
+        with pytest.raises(InstanceError, match=r"^ft06: it has dates or kept orders, expected a plain"):
+            export_instance(changed)
+
+
 def test_schedules_of_other_instances_are_refused():
     schedule = dispatch(l2s.load("ft06"))
     data = export_instance(l2s.load("la01"))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from l2s_plugin import generate
 from l2s_plugin.data import benchmark, benchmark_names
-from l2s_plugin.errors import InstanceError
+from l2s_plugin.errors import InstanceError, UnknownNameError
 
 # time seed and machine seed of ta01 to ta80, as Taillard published them
 TAILLARD_SEEDS = """
@@ -135,3 +135,41 @@ def test_jobs_pass_the_stages_one_after_the_other(n_jobs, n_machines, seed, data
 def test_stages_without_machines_are_refused(stages):
     with pytest.raises(InstanceError, match="stages: expected 1 to 4"):
         generate.uniform(3, 4, 1, stages=stages)
+
+
+@given(st.integers(1, 8), st.integers(1, 6), st.integers(0, 99), st.sampled_from(sorted(generate.TIGHTNESS)))
+def test_dates_are_those_that_the_tightness_says(n_jobs, n_machines, seed, tightness):
+    """Due after the release and so many times the work of the job, a tenth more or less."""
+    plain = generate.uniform(n_jobs, n_machines, seed)
+    dated = generate.with_dates(plain, seed, tightness)
+    assert (dated.jobs(), dated.objective) == (plain.jobs(), "makespan")
+    assert dated.name == f"{plain.name}-{tightness}-{seed}"
+    earliest = np.zeros(plain.n_operations) if dated.earliest is None else dated.earliest
+    release, work = earliest[plain.job_offset[:-1]], [sum(p for _, p in job) for job in plain.jobs()]
+    assert not np.delete(earliest, plain.job_offset[:-1]).any()
+    assert release.max() <= plain.duration.sum() / (2 * n_machines)
+    factor = {"tight": 1.3, "medium": 1.6, "loose": 2.0}[tightness] * np.array(work)
+    assert (dated.due >= np.floor(release + 0.9 * factor)).all()
+    assert (dated.due <= release + 1.1 * factor).all()
+
+
+def test_a_third_of_the_jobs_are_there_at_once_and_a_seed_gives_the_same_dates():
+    plain = generate.uniform(600, 4, 1)
+    dated = generate.with_dates(plain, 1)
+    assert 0.27 < (dated.earliest[plain.job_offset[:-1]] == 0).mean() < 0.4
+    assert dated == generate.with_dates(plain, 1, "medium")
+    assert dated != generate.with_dates(plain, 2)
+
+
+def test_tighter_dates_are_harder_to_meet():
+    plain = generate.uniform(10, 5, 1)
+    due = [generate.with_dates(plain, 3, tightness).due for tightness in ("tight", "medium", "loose")]
+    assert (due[0] < due[1]).all()
+    assert (due[1] < due[2]).all()
+
+
+def test_unknown_tightness_is_refused():
+    with pytest.raises(UnknownNameError, match="unknown tightness 'lose'; did you mean loose"):
+        generate.with_dates(generate.uniform(2, 2, 1), 1, "lose")
+    with pytest.raises(InstanceError, match="seed is -1, expected 0 or more"):
+        generate.with_dates(generate.uniform(2, 2, 1), -1)

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from l2s_plugin.clock import UNITS, Clock
@@ -80,6 +80,7 @@ def orders():
 
 
 @by_table
+@settings(deadline=None)
 @given(instance=dated_instances())
 def test_instances_with_dates_survive_or_are_refused(format_, instance):
     idle = instance.n_machines - len({*instance.machine.tolist()})
@@ -94,6 +95,7 @@ def test_instances_with_dates_survive_or_are_refused(format_, instance):
 
 
 @by_table
+@settings(deadline=None)
 @given(data=st.data())
 def test_names_survive(format_, data):
     instance = by_first_appearance(data.draw(dated_instances()))
@@ -155,6 +157,7 @@ def test_the_columns_of_the_example(orders):
     assert orders == orders.with_dates(due=[480, None], earliest=[0, 60, 15])
 
 
+@settings(deadline=None)
 @given(st.permutations(range(8)), st.booleans())
 def test_the_order_of_the_columns_does_not_matter(columns, upper):
     rows = [[line.split(",")[column] for column in columns] for line in ORDERS.splitlines()]
@@ -212,7 +215,10 @@ def test_workbooks_may_hold_numbers_as_floats():
 HEAD = "job,step,machine,duration,release,due\n"
 WRONG = [
     ("job,machine\nA,M1\n", "1: column duration: it is missing, expected job, machine, duration"),
-    ("job,machine,duraton\nA,M1,3\n", "1: column duraton: unknown column 'duraton'; did you mean duration?"),
+    (
+        "job,machine,duraton\nA,M1,3\n",
+        "1: column duraton: unknown column 'duraton'; did you mean duration or operation?",
+    ),
     ("job,machine,duration,due,due\nA,M1,3,,\n", "1: column due: it is there twice, expected once"),
     ("job,machine,duration\n", "1: no rows below the header, expected one row an operation"),
     ("job,machine,duration\nA,M1,3,4\n", "2: 4 cells, expected 3 as in the header"),
@@ -266,6 +272,7 @@ def test_damaged_tables():
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx", "json"])
 @pytest.mark.parametrize("with_clock", [False, True])
+@settings(deadline=None)
 @given(data=st.data())
 def test_plans_survive_a_round_trip(tmp_path_factory, ending, with_clock, data):
     instance = data.draw(dated_instances(max_jobs=4, max_operations=4))
