@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 from heuristics import Configuration, dispatch, local_search, run, solve, tabu_search
 from integrations import cp_sat
-from integrations.cp_sat.model import JobShopModel, Window
+from integrations.cp_sat.model import JobShopModel
 from integrations.cp_sat.solver import attempt
 from l2s_plugin import stop
 from l2s_plugin.errors import L2SError, ScheduleError
 from l2s_plugin.generate import uniform
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
-from tests.l2s_plugin.test_dates import NAMES, all_schedules
-from tests.strategies import dated_instances, linear_orders
+from tests.l2s_plugin.kernels.slow import NAMES
+from tests.l2s_plugin.test_dates import all_schedules
+from tests.strategies import dated_instances
 
 
 def shop(jobs: int, machines: int, seed: int) -> Instance:
@@ -102,22 +103,6 @@ def test_without_delay_a_machine_waits_for_nothing_but_dates():
 def test_edd_looks_at_due_dates():
     instance = Instance.from_jobs([[(0, 5)], [(0, 5)], [(0, 5)]]).with_dates(due=[30, None, 10])
     assert dispatch(instance, "edd").order.tolist() == [2, 0, 1]
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.data())
-def test_a_window_promises_what_the_whole_schedule_keeps(data):
-    instance = data.draw(dated_instances(max_jobs=5, max_machines=3, max_operations=5))
-    schedule = Schedule.from_linear_order(instance, data.draw(linear_orders(instance)))
-    n = instance.n_operations
-    first = data.draw(st.integers(0, n - 1))
-    window = Window(schedule, first, data.draw(st.integers(first + 1, n)))
-    found: list[Schedule] = []
-    if not window.hopeless:
-        attempt(window, 10, found.append)
-    for better in found:
-        better.verify()
-        assert better.length < schedule.length
 
 
 def test_cp_sat_keeps_orders_and_takes_a_complete_hint():

@@ -16,7 +16,7 @@ from heuristics import dispatch, tabu_search
 from l2s_plugin.evaluator import Evaluator
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
-from tests.strategies import instances, linear_orders
+from tests.strategies import dated_instances, instances, linear_orders
 
 pytest.importorskip("ortools")
 
@@ -110,7 +110,8 @@ def test_start_domains_are_as_tight_as_heads_and_tails_allow():
 @given(st.data())
 def test_a_window_promises_what_the_whole_schedule_keeps(data):
     """What CP-SAT finds for a window is shorter than the incumbent, and differs from it in the window only."""
-    instance = data.draw(instances(max_jobs=5, max_machines=3, max_operations=5))
+    shape = {"max_jobs": 5, "max_machines": 3, "max_operations": 5}
+    instance = data.draw(instances(**shape) | dated_instances(**shape))
     schedule = Schedule.from_linear_order(instance, data.draw(linear_orders(instance)))
     n = instance.n_operations
     first = data.draw(st.integers(0, n - 1))
@@ -119,12 +120,12 @@ def test_a_window_promises_what_the_whole_schedule_keeps(data):
     status, found = ("INFEASIBLE", []) if window.hopeless else solve(window)
     for better in found:
         better.verify()
-        assert better.makespan < schedule.makespan
+        assert better.length < schedule.length
         outside = ~np.isin(schedule.order, window.operations)
         assert (better.order == schedule.order)[outside].all()
     if (first, last) == (0, n):  # the window is the whole instance
-        best = min([schedule.makespan] + [s.makespan for s in found])
-        assert best == solve(JobShopModel(instance, schedule.makespan))[1][-1].makespan
+        best = min([schedule.length] + [s.length for s in found])
+        assert best == solve(JobShopModel(instance, schedule.length))[1][-1].length
     assert status in ("OPTIMAL", "INFEASIBLE")
 
 

@@ -14,23 +14,22 @@ from l2s_plugin.errors import InstanceError, L2SError, ScheduleError
 from l2s_plugin.evaluator import Evaluator
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import apply, estimate, exact_value
+from l2s_plugin.kernels.moves import apply
 from l2s_plugin.kernels.state import has_dates, new_state, set_order
 from l2s_plugin.kernels.view import StateView
 from l2s_plugin.schedule import Schedule, respecting
 from tests.l2s_plugin.evaluator.oracle import longest_paths
-from tests.l2s_plugin.kernels.slow import after_move, assert_consistent, flat, machine_orders, makespan_of, moves_of
+from tests.l2s_plugin.kernels.slow import (
+    NAMES,
+    after_move,
+    assert_consistent,
+    blocks_of,
+    machine_orders,
+    makespan_of,
+    moves_of,
+    states,
+)
 from tests.strategies import dated_instances, linear_orders
-
-NAMES = ["n1", "n4", "n5", "n6", "n7"]
-
-
-@st.composite
-def dated_states(draw, **shape):
-    instance = draw(dated_instances(**shape))
-    state = new_state(instance, draw(st.integers(0, 2**32)))
-    set_order(state, draw(linear_orders(instance)).astype(np.uint32))
-    return instance, state
 
 
 def all_schedules(instance: Instance):
@@ -43,7 +42,7 @@ def all_schedules(instance: Instance):
 
 
 @settings(deadline=None, max_examples=200)
-@given(dated_states())
+@given(states(dated=True))
 def test_the_state_has_the_times_of_the_oracle_before_and_after_moves(case):
     instance, state = case
     assert has_dates(state) == (instance.has_dates or bool(instance.kept))
@@ -96,7 +95,7 @@ def test_value_and_length_of_a_schedule_are_what_they_say(data):
 
 
 @settings(deadline=None, max_examples=150)
-@given(dated_states())
+@given(states(dated=True))
 def test_the_critical_path_of_the_kernels_is_one(case):
     instance, state = case
     find_critical_path(state)
@@ -109,46 +108,13 @@ def test_the_critical_path_of_the_kernels_is_one(case):
     assert state.end[path[-1]] + instance.after[instance.job[path[-1]]] == state.makespan[0]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=100)
-@given(case=dated_states())
-def test_offered_moves_are_acyclic_different_and_exactly_rated(name, case):
-    instance, state = case
-    rows = machine_orders(instance, state)
-    offered = moves_of(name, instance, state)
-    results = [after_move(rows, move) for move in offered]
-    assert len({str(result) for result in results}) == len(results)
-    for (u, v, forward), result in zip(offered, results, strict=True):
-        assert exact_value(state, np.uint32(u), np.uint32(v), forward) == makespan_of(instance, result)
-    assert machine_orders(instance, state) == rows
-
-
-@settings(deadline=None, max_examples=150)
-@given(dated_states())
-def test_the_estimate_of_a_swap_is_the_longest_path_through_the_swapped(case):
-    instance, state = case
-    rows = machine_orders(instance, state)
-    for move in moves_of("n1", instance, state):
-        u, v, _ = move
-        times = longest_paths(instance, flat(after_move(rows, move)))
-        through = max(times.est[x] + times.makespan - times.lst[x] for x in (u, v))
-        for forward in (True, False):
-            assert estimate(state, np.uint32(u), np.uint32(v), forward) == through
-            assert estimate.py_func(state, np.uint32(u), np.uint32(v), forward) == through
-
-
 @settings(deadline=None, max_examples=60)
-@given(dated_states(max_jobs=3, max_machines=2, max_operations=3, min_duration=1))
+@given(states(dated=True, max_jobs=3, max_machines=2, max_operations=3, min_duration=1))
 def test_every_better_schedule_moves_an_operation_over_an_open_end_of_a_block(case):
     """The rule behind N5, N6 and N7, by brute force: with dates, first and last blocks may be open at both ends."""
     instance, state = case
     find_critical_path(state)
-    blocks: list[list[int]] = []
-    for x in state.path[: state.path_length[0]].tolist():
-        if blocks and state.machine_succ[blocks[-1][-1]] == x:
-            blocks[-1].append(x)
-        else:
-            blocks.append([x])
+    blocks = blocks_of(state)
     head, tail = instance.head, instance.tail
     for rows, length in all_schedules(instance):
         if length >= state.makespan[0]:

@@ -8,25 +8,21 @@ from hypothesis import given, settings
 
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.critical_path import find_critical_path
-from l2s_plugin.kernels.moves import estimate, is_feasible
+from l2s_plugin.kernels.moves import estimate, exact_value, is_feasible
 from l2s_plugin.kernels.state import new_state, set_order
 from l2s_plugin.schedule import Schedule
 from tests.l2s_plugin.evaluator.oracle import longest_paths
-from tests.l2s_plugin.kernels.slow import after_move, flat, machine_orders, makespan_of, moves_of, states
+from tests.l2s_plugin.kernels.slow import (
+    NAMES,
+    after_move,
+    blocks_of,
+    flat,
+    machine_orders,
+    makespan_of,
+    moves_of,
+    states,
+)
 from tests.reference import golden_cases
-
-NAMES = ["n1", "n4", "n5", "n6", "n7"]
-
-
-def blocks_of(state) -> list[list[int]]:
-    """Longest runs of the critical path that follow each other directly on a machine."""
-    blocks: list[list[int]] = []
-    for x in state.path[: state.path_length[0]].tolist():
-        if blocks and state.machine_succ[blocks[-1][-1]] == x:
-            blocks[-1].append(x)
-        else:
-            blocks.append([x])
-    return blocks
 
 
 def slow_n5(state) -> set[tuple[int, int]]:
@@ -44,14 +40,14 @@ def slow_n5(state) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(deadline=None, max_examples=150)
-@given(case=states())
-def test_every_offered_move_gives_an_acyclic_schedule_and_none_is_offered_twice(name, case):
+@given(case=states() | states(dated=True))
+def test_every_offered_move_gives_an_acyclic_schedule_that_is_exactly_rated_and_none_is_offered_twice(name, case):
     instance, state = case
     rows = machine_orders(instance, state)
     offered = moves_of(name, instance, state)
     results = [after_move(rows, move) for move in offered]
-    for result in results:
-        assert makespan_of(instance, result) is not None
+    for (u, v, forward), result in zip(offered, results, strict=True):
+        assert exact_value(state, np.uint32(u), np.uint32(v), forward) == makespan_of(instance, result) is not None
     assert len({str(result) for result in results}) == len(results)
     assert machine_orders(instance, state) == rows
 
@@ -101,7 +97,7 @@ def test_n5_lies_in_n6_and_n6_in_n7(case):
 
 
 @settings(deadline=None, max_examples=150)
-@given(states())
+@given(states() | states(dated=True))
 def test_the_estimate_of_a_swap_is_the_longest_path_through_the_swapped(case):
     """Taillard (1994): exact for the paths through the two operations, so never above the new makespan."""
     instance, state = case
@@ -110,8 +106,9 @@ def test_the_estimate_of_a_swap_is_the_longest_path_through_the_swapped(case):
         u, v, _ = move
         times = longest_paths(instance, flat(after_move(rows, move)))
         through = [times.est[x] + times.makespan - times.lst[x] for x in (u, v)]
-        assert estimate(state, np.uint32(u), np.uint32(v), True) == max(through)
-        assert estimate(state, np.uint32(u), np.uint32(v), False) == max(through)
+        for forward in (True, False):
+            assert estimate(state, np.uint32(u), np.uint32(v), forward) == max(through)
+            assert estimate.py_func(state, np.uint32(u), np.uint32(v), forward) == max(through)
         assert max(through) <= times.makespan
 
 

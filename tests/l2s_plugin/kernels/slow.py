@@ -14,18 +14,30 @@ from l2s_plugin.kernels.state import State, new_state, set_order
 from l2s_plugin.registry import default_registry
 from l2s_plugin.specs import NeighbourhoodSpec
 from tests.l2s_plugin.evaluator.oracle import longest_paths
-from tests.strategies import instances, linear_orders
+from tests.strategies import dated_instances, instances, linear_orders
 
 Move = tuple[int, int, bool]
+NAMES = ["n1", "n4", "n5", "n6", "n7"]
 
 
 @st.composite
-def states(draw: Any, **shape: Any) -> tuple[Instance, State]:
+def states(draw: Any, dated: bool = False, **shape: Any) -> tuple[Instance, State]:
     """An instance with a random feasible schedule, as the kernels hold it."""
-    instance = draw(instances(**shape))
+    instance = draw((dated_instances if dated else instances)(**shape))
     state = new_state(instance, draw(st.integers(0, 2**32)))
     set_order(state, draw(linear_orders(instance)).astype(np.uint32))
     return instance, state
+
+
+def blocks_of(state: State) -> list[list[int]]:
+    """Longest runs of the critical path that follow each other directly on a machine."""
+    blocks: list[list[int]] = []
+    for x in state.path[: state.path_length[0]].tolist():
+        if blocks and state.machine_succ[blocks[-1][-1]] == x:
+            blocks[-1].append(x)
+        else:
+            blocks.append([x])
+    return blocks
 
 
 def machine_orders(instance: Instance, state: State) -> list[list[int]]:
