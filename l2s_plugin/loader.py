@@ -88,7 +88,7 @@ def save(
     """
     registry = registry or default_registry()
     if format is None:
-        format = "standard" if path == "-" else _by_suffix(str(path), registry)  # noqa: A001
+        format = "standard" if path == "-" else format_of(str(path), registry)  # noqa: A001
     write_bytes(path, encode(instance, format, registry))
 
 
@@ -97,6 +97,22 @@ def encode(instance: Instance, format: str | InstanceFormat, registry: Registry 
     writer = (registry or default_registry()).create(InstanceFormatSpec, format)
     with _contained(writer, "write"):
         return writer.write(instance)
+
+
+def format_of(path: str, registry: Registry | None = None) -> InstanceFormat:
+    """The format that claims the path's ending; the longest ending wins."""
+    registry = registry or default_registry()
+    claims = [(suffix, each) for each in _all_formats(registry)[0] for suffix in each.suffixes]
+    fitting = [claim for claim in claims if path.lower().endswith(claim[0])]
+    longest = max((len(suffix) for suffix, _ in fitting), default=0)
+    owners = [each for suffix, each in fitting if len(suffix) == longest]
+    if len(owners) > 1:
+        names = " and ".join(each.name for each in owners)
+        raise InstanceFormatError(f"{path}: the formats {names} claim this ending, expected one; name the format")
+    if not owners:
+        known = ", ".join(f"{suffix} ({each.name})" for suffix, each in claims)
+        raise InstanceFormatError(f"{path}: no format has this ending, expected one of {known}; or name the format")
+    return owners[0]
 
 
 def _contents(source: Source) -> tuple[bytes, str]:
@@ -148,21 +164,6 @@ def _all_formats(registry: Registry) -> tuple[list[InstanceFormat], str]:
         except L2SError as error:
             failures += f"; {error}"
     return formats, failures + registry.failures()
-
-
-def _by_suffix(path: str, registry: Registry) -> InstanceFormat:
-    """The format that claims the path's ending; the longest ending wins."""
-    claims = [(suffix, each) for each in _all_formats(registry)[0] for suffix in each.suffixes]
-    fitting = [claim for claim in claims if path.lower().endswith(claim[0])]
-    longest = max((len(suffix) for suffix, _ in fitting), default=0)
-    owners = [each for suffix, each in fitting if len(suffix) == longest]
-    if len(owners) > 1:
-        names = " and ".join(each.name for each in owners)
-        raise InstanceFormatError(f"{path}: the formats {names} claim this ending, expected one; name the format")
-    if not owners:
-        known = ", ".join(f"{suffix} ({each.name})" for suffix, each in claims)
-        raise InstanceFormatError(f"{path}: no format has this ending, expected one of {known}; or name the format")
-    return owners[0]
 
 
 def _contained(format_: InstanceFormat, method: str) -> AbstractContextManager[None]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import nullcontext
-from typing import Any
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,10 +19,13 @@ from integrations.cli.solve import check_request, choose, common_options, listen
 from integrations.cli.terminal import ProgressDisplay, echo
 from l2s_plugin import kernels
 from l2s_plugin.errors import L2SError
-from l2s_plugin.files import check_writable
+from l2s_plugin.files import check_writable, write_bytes
 from l2s_plugin.objectives import MAKESPAN
 
-_TIME = r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|-?\d+"
+if TYPE_CHECKING:
+    from l2s_plugin.instance import Instance
+
+_TIME = r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:\d\d)?)?|-?\d+"
 _DOWN = re.compile(rf"(.+?):({_TIME})-({_TIME})?", re.DOTALL)
 _DELAY = re.compile(rf"(.+?):({_TIME})", re.DOTALL)
 
@@ -73,9 +78,12 @@ def replan(ctx: click.Context, **options: Any) -> None:
         "under_way": options["under_way"],
     }
 
-    from l2s_plugin.loader import load, save
+    from l2s_plugin.loader import load
     from l2s_plugin.tables import read_plan
 
+    files = [options["instance"], options["schedule"], options["add"], ctx.meta.get(parameters.CONFIG_FILE)]
+    if files.count("-") > 1:
+        raise L2SError("only one of INSTANCE, SCHEDULE, --add and --config can be read from standard input")
     clock = parameters.clock(options)
     instance = load(options["instance"])
     if clock is not None:
@@ -84,40 +92,65 @@ def replan(ctx: click.Context, **options: Any) -> None:
     if options["add"] is not None:
         news["add"] = load(options["add"])
     problem = Problem(options["instance"], instance)
-    files = [options["schedule"], options["add"], ctx.meta.get(parameters.CONFIG_FILE)]
-    plans = plan(options, [problem], inputs=files)
-    target = options["instance_output"]
+
+    from heuristics.monitor import SearchError
+    from heuristics.replanning import plan_rest, what_is_left
+
+    rest = what_is_left(instance, schedule, options["at"], objective=given.pop("objective", None), **news)
+    target, contents = options["instance_output"], b""
     if target is not None:
-        if target in (*files, problem.file, *plans[0].values()):
+        contents = _encoded(rest.instance, target, options["output"])
+    plans = plan(options, [problem], inputs=files[1:])
+    if target is not None:
+        others = [Path(file).resolve() for file in (*files, problem.file, *plans[0].values()) if file]
+        if Path(target).resolve() in others:
             raise L2SError(f"--instance-output would overwrite {target}, which is read or written otherwise")
         check_writable(target)
 
-    from heuristics.monitor import SearchError
-    from heuristics.replanning import replan as plan_again
-
     method, workers, reason = options["method"], None, ""
     if method is None:
-        method, workers, reason = choose(instance, given, stop)
+        method, workers, reason = choose(rest.reduced, given, stop)
     display = ProgressDisplay(sys.stderr, stop.seconds, f"method {method} ({reason})" if reason else "")
     talks = not options["quiet"] and any(parameters.takes(method, limit) for limit in LIMITS)
     shown = display if talks else None
+    way = Configuration(method, stop=stop | display.looked if talks else stop, **{"workers": workers, **given})
     with (
         Patience() as patience,
         Delivery(plans, options["as_json"], options["gantt_by"], options["sort_by"]) as delivery,
     ):
-        how = {"method": method, "stop": stop | display.looked if talks else stop, "workers": workers, **given, **news}
         try:
             with shown or nullcontext():
-                found = plan_again(instance, schedule, options["at"], listener=listener(shown, patience), **how)
+                found = plan_rest(rest, way, listener(shown, patience))
             patience.found = True
+            delivery.add(found.result, news=found)
         except SearchError as error:
             delivery.add(error.result)
             raise
-        delivery.add(found.result, news=found)
-        if target is not None:
-            save(found.instance.with_objective(MAKESPAN), target)  # a choice of today, which tables cannot hold
+        finally:
+            if target is not None and delivery.results:
+                write_bytes(target, contents)
         if target is None and not options["as_json"] and "-" not in plans[0].values():
             echo("the durations, dates and jobs as they are now: --instance-output FILE writes them")
+
+
+def _encoded(instance: Instance, target: str, output: str | None) -> bytes:
+    """The contents of `--instance-output`; refused, before anything is searched, where `--output` would not fit it."""
+    from l2s_plugin.loader import encode, format_of, load
+
+    if target == "-":
+        raise L2SError("--instance-output needs the name of a file")
+    instance = instance.with_objective(MAKESPAN)  # the objective is a choice of today, which tables cannot hold
+    try:
+        contents = encode(instance, format_of(target))
+    except L2SError as error:
+        raise L2SError(f"--instance-output {target}: {error}") from error
+    as_table = output is None or output.lower().endswith((".csv", ".xlsx"))
+    if not as_table and load(BytesIO(contents)) != instance:
+        raise L2SError(
+            f"--instance-output {target}: a table numbers the machines anew, and a plan as JSON goes by their numbers; "
+            "write this one as .json, too, or --output as .csv or .xlsx"
+        )
+    return contents
 
 
 def _split(option: str, form: re.Pattern[str], text: str, expected: str) -> tuple[str | None, ...]:
