@@ -16,6 +16,7 @@ from l2s_plugin.instance import NO_DUE_DATE, Instance, check_instance
 from l2s_plugin.names import Word, time_text
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.stop import Stop
 
 Row = dict[str, Any]
 
@@ -166,6 +167,8 @@ def plan_rest(
         listener(replace(event, instance=rest.instance, makespan=value, lower_bound=bound))
 
     way = replace(way, initial=rest.moved_right)
+    if rest.reduced.objective != rest.instance.objective and isinstance(way.stop, Stop):
+        way = replace(way, stop=replace(way.stop, makespan=None))  # a target is about the objective, which is decided
     try:
         result = _whole(rest, run(rest.reduced, way, listener and improved, registry))
     except SearchError as error:

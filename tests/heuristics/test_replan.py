@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from io import BytesIO
+
 import pytest
 from hypothesis import assume, event, given, settings
 
@@ -9,7 +12,9 @@ from heuristics import Replan, replan
 from l2s_plugin import stop
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import NO_DUE_DATE
+from l2s_plugin.loader import encode, load
 from l2s_plugin.schedule import Schedule
+from l2s_plugin.verification import verify_dict
 from tests.heuristics.plans_and_news import Case, Past, cases, gone, moved_right
 
 STOP = stop.steps(60)
@@ -59,6 +64,7 @@ def test_the_past_stays_and_the_rest_waits_for_the_news(case):
     found = planned(case)
     new, old, instance = found.result.schedule, case.plan, found.instance
     new.verify()
+    verify_dict(load(BytesIO(encode(instance, "l2s-json"))), json.loads(json.dumps(new.to_dict())))
     place = places(case, past, new)
     event(f"stays: {min(len(past.end), 3)}")
     for x, y in place.items():

@@ -99,6 +99,8 @@ def test_what_is_decided_is_the_bound():
     found = replan(late, Schedule(late, plan.order, plan.start), 5, STEPS)
     assert (found.result.value, found.result.bound) == (2, 2)
     assert [value for _, _, value in found.result.history] == [2]
+    with_target = replan(late, found.old, 5, STEPS | stop.target(-3))  # not one of the makespan
+    assert with_target.result.value == 2
     assert found.late == [{"job": "oak", "due": 8, "end": 10, "late": 2}]
 
 
