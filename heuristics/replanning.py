@@ -20,6 +20,8 @@ from l2s_plugin.stop import Stop
 
 Row = dict[str, Any]
 
+_MOST_SHOWN = 5  # operations that moved, in the summary
+
 
 @dataclass(frozen=True)
 class Replan:
@@ -62,13 +64,23 @@ class Replan:
             self.result.summary(),
             f"planned again at {time_text(instance, self.at)}: {objective} {self.result.value}; the old plan moved to "
             f"the right has {self.moved_right.value}, as it was {self.old.value}",
-            f"{len(self.changes)} operations moved",
+            *self._moves(),
             *self.notes,
         ]
         for row in self.late:
             due, end = (time_text(instance, row[key]) for key in ("due", "end"))
             lines.append(f"late by {row['late']}: job {row['job']}, due {due}, ends {end}")
         return "\n".join(lines)
+
+    def _moves(self) -> list[str]:
+        """How many operations moved, and those that moved the most."""
+        most = sorted(self.changes, key=lambda row: -abs(row["by"]))[:_MOST_SHOWN]
+        lines = [f"{len(self.changes)} operations moved{', these the most' * (len(most) < len(self.changes))}"]
+        for row in most:
+            before, after = (time_text(self.instance, row[key]) for key in ("from", "to"))
+            who = f"{row['job']}/{row['step']}{f' ({name})' if (name := row['operation']) else ''} on {row['machine']}"
+            lines.append(f"moved by {row['by']:+}: {who}, from {before} to {after}")
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that `--json` prints: those of the result, and `replan`."""

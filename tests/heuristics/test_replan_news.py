@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from heuristics import replan, solve
@@ -101,6 +103,18 @@ def test_times_are_told_on_the_clock_of_the_instance():
     assert found.notes == ["step 1 (cut) of job oak ends at 2026-11-23T12:00, planned was 2026-11-23T10:00"]
     assert "late by 9: job oak, due 2026-11-23T09:00, ends 2026-11-23T18:00" in found.summary()
     assert "planned again at 2026-11-23T08:00: makespan" in found.summary()
+
+
+def test_the_summary_names_the_five_operations_that_moved_the_most():
+    plan = solve(uniform(4, 3, 1), stop.steps(50)).schedule
+    found = replan(plan.instance, plan, 10, STEPS, down=[(0, 10, 500)])
+    moves = [(row["by"], f"{row['job']}/{row['step']}") for row in found.changes]
+    told = re.findall(r"^moved by ([+-]\d+): (\S+) on \d, from \d+ to \d+$", found.summary(), re.M)
+    assert f"\n{len(moves)} operations moved, these the most\n" in found.summary()
+    assert [(int(by), who) for by, who in told] == sorted(moves, key=lambda move: -abs(move[0]))[:5]
+    few = replan(small().instance, small(), 3, STEPS, down=[("saw", 3, 8)])
+    assert 0 < len(few.changes) <= 5
+    assert f"\n{len(few.changes)} operations moved\n" in few.summary()
 
 
 def test_results_can_be_planned_again_for_another_objective():
