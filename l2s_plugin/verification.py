@@ -14,8 +14,9 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from l2s_plugin.errors import ScheduleError
+from l2s_plugin.errors import L2SError, ScheduleError
 from l2s_plugin.instance import NO_DUE_DATE, Instance
+from l2s_plugin.names import time_text
 from l2s_plugin.schedule import JSON_FORMAT
 
 if TYPE_CHECKING:
@@ -86,6 +87,14 @@ def _machine(instance: Instance, machine: int) -> str:
     return f"machine {instance.machine_name(machine)}"
 
 
+def _at(instance: Instance, time: int) -> str:
+    """A time as its number or on the clock; files may hold times that no calendar has."""
+    try:
+        return time_text(instance, time)
+    except L2SError:
+        return str(time)
+
+
 def _check(instance: Instance, machine_orders: list[list[int]], start: list[int], makespan: int) -> None:
     """Check everything that remains once the shapes are right."""
     for operation, time in enumerate(start):
@@ -96,7 +105,8 @@ def _check(instance: Instance, machine_orders: list[list[int]], start: list[int]
     if instance.earliest is not None:
         for operation, (time, date) in enumerate(zip(start, instance.earliest.tolist(), strict=True)):
             if time < date:
-                raise ScheduleError(f"{instance.describe(operation)} starts at {time}, before its date {date}")
+                early = f"{instance.describe(operation)} starts at {_at(instance, time)}"
+                raise ScheduleError(f"{early}, before its date {_at(instance, date)}")
     for kept in instance.kept:
         machine = int(instance.machine[kept[0]])
         for wanted, found in zip(kept, machine_orders[machine], strict=True):
@@ -117,7 +127,8 @@ def _check(instance: Instance, machine_orders: list[list[int]], start: list[int]
             if start[after] < end[before]:
                 both = f"{instance.describe(before)} before {instance.describe(after)}"
                 raise ScheduleError(
-                    f"{_machine(instance, machine)} lists {both}, but they start at {start[before]} and {start[after]}"
+                    f"{_machine(instance, machine)} lists {both}, but they start at {_at(instance, start[before])} "
+                    f"and {_at(instance, start[after])}"
                 )
     if 0 in duration:
         # positive durations make every order that agrees with the start times free of cycles
@@ -155,8 +166,8 @@ def _check_sequence(
     for before, after in pairwise(operations):
         if start[after] < end[before]:
             raise ScheduleError(
-                f"{where}{instance.describe(after)} starts at {start[after]}, "
-                f"before {instance.describe(before)} ends at {end[before]}"
+                f"{where}{instance.describe(after)} starts at {_at(instance, start[after])}, "
+                f"before {instance.describe(before)} ends at {_at(instance, end[before])}"
             )
 
 

@@ -73,6 +73,19 @@ def test_a_plan_on_the_clock(orders, plan):
     planned(orders, plan, *clock)
     assert rows_of(plan)[1]["start"] == "2026-11-23T21:00"
     assert run("check", orders, str(plan), *clock).exit_code == 0
+    plan.write_text(plan.read_text().replace("2026-11-23T21:00", "2026-11-25T16:00"))
+    said = run("check", orders, str(plan), *clock).stdout
+    assert said.endswith("starts at 2026-11-25T18:00, before step 1 of job B-02 ends at 2026-11-26T12:00\n")
+
+
+def test_times_that_no_calendar_has_are_numbers_to_the_checker(orders, plan):
+    planned(orders, plan.with_suffix(".json"))
+    data = json.loads(plan.with_suffix(".json").read_text())
+    data["start"][2] = 10**15
+    plan.with_suffix(".json").write_text(json.dumps(data))
+    result = run("check", orders, str(plan.with_suffix(".json")), "--start-at", "2026-11-23T06:00")
+    assert result.exit_code == 1
+    assert "they start at 1000000000000000 and 2026-11-23T07:00" in result.stdout
 
 
 def test_a_unit_without_a_start_is_bad_input(orders):
