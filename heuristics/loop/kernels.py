@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.critical_path import find_critical_path
+from l2s_plugin.kernels.critical_path import find_path
 from l2s_plugin.kernels.moves import NEVER, NO_LIMIT, apply, estimate, exact_value
 from l2s_plugin.kernels.random import integer, random
 from l2s_plugin.kernels.state import HALT, set_order
@@ -271,7 +271,7 @@ def take(state, moves, row, record, rules):
 @kernel
 def list_and_rate(neighbourhood, state, moves, record, rules):
     """Find a critical path and rate the moves it offers; returns their count and the answer of `rate`."""
-    find_critical_path(state)
+    find_path(state)
     count = neighbourhood(state, moves)
     return count, rate(state, moves, count, record, rules)
 

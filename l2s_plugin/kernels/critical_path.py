@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numba
+
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.kernels.random import integer
 from l2s_plugin.kernels.state import AFTER, EARLIEST, FIXED, has_dates
@@ -10,8 +12,19 @@ from l2s_plugin.kernels.state import AFTER, EARLIEST, FIXED, has_dates
 @kernel
 def find_critical_path(state):
     """Fill `state.path` with one critical path, first operation first, ties at random; returns its length."""
+    return find_path(state)
+
+
+@numba.njit(inline="always")  # as `update_times`
+def find_path(state):
+    """The same for callers in kernels."""
     if has_dates(state):
         return _find_dated_path(state)
+    return _find_plain_path(state)
+
+
+@kernel
+def _find_plain_path(state):
     end, duration, path = state.end, state.duration, state.path
     makespan = state.makespan[0]
     x = state.job_last[0]
@@ -32,16 +45,15 @@ def find_critical_path(state):
         path[length] = x
         length += 1
         start = end[x] - duration[x]
-    return _turn_around(state, length)
+    _turn_around(path, length)
+    state.path_length[0] = length
+    return length
 
 
 @kernel
-def _turn_around(state, length):
-    path = state.path
+def _turn_around(path, length):
     for i in range(length // 2):
         path[i], path[length - 1 - i] = path[length - 1 - i], path[i]
-    state.path_length[0] = length
-    return length
 
 
 @kernel
@@ -61,36 +73,41 @@ def _find_dated_path(state):
         length += 1
         start = end[x] - duration[x]
         if start == duration[EARLIEST * size + x]:
-            return _turn_around(state, length)
+            break
         before, other = state.machine_pred[x], state.job_pred[x]
         if end[before] != start or (end[other] == start and integer(state.rng, 2) == 0):
             before = other
         x = before
+    _turn_around(path, length)
+    state.path_length[0] = length
+    _open_ends(state, length)
+    return length
 
 
 @kernel
-def begins_open(state, first, last):
-    """Whether the first block has an operation that could start before the one whose date holds the path.
+def _open_ends(state, length):
+    """Note whether the first block is open at its beginning and the last at its end, in `path_length[1]` and `[2]`.
 
-    If so, the path may become shorter when that one goes to the beginning; without dates, nothing is gained there.
+    Open means that an operation of the block could start before the first one, whose date holds the path, or that less
+    follows it than the last one: the path may become shorter when it takes that place. Without dates, it cannot.
     """
-    return _sooner(state, first, last, state.path[first], EARLIEST)
+    duration, path, size = state.duration, state.path, state.position.shape[0]
+    state.path_length[1] = state.path_length[2] = 0
+    first, last = 0, block_end(state, 0)
+    for i in range(last + 1):
+        if duration[EARLIEST * size + path[i]] < duration[EARLIEST * size + path[0]]:
+            state.path_length[1] = 1
+    while last + 1 < length:
+        first, last = last + 1, block_end(state, last + 1)
+    for i in range(first, length):
+        if duration[AFTER * size + path[i]] < duration[AFTER * size + path[length - 1]]:
+            state.path_length[2] = 1
 
 
 @kernel
-def ends_open(state, first, last):
-    """Whether the last block has an operation after which less follows than after its last, likewise."""
-    return _sooner(state, first, last, state.path[last], AFTER)
-
-
-@kernel
-def _sooner(state, first, last, x, kind):
-    """Whether the date of one of the block is before that of x."""
-    dates = kind * state.position.shape[0]
-    least = state.duration[dates + x]
-    for i in range(first, last + 1):
-        least = min(least, state.duration[dates + state.path[i]])
-    return least < state.duration[dates + x]
+def is_kept(state, x):
+    """Whether the order of the machine of x is to be kept."""
+    return has_dates(state) and state.duration[FIXED * state.position.shape[0] + x] != 0
 
 
 @kernel
@@ -101,7 +118,7 @@ def block_end(state, first):
     machine is to be kept, a single operation.
     """
     last = first
-    if has_dates(state) and state.duration[FIXED * state.position.shape[0] + state.path[first]]:
+    if is_kept(state, state.path[first]):
         return last
     while last + 1 < state.path_length[0] and state.machine_succ[state.path[last]] == state.path[last + 1]:
         last += 1

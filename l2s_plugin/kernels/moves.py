@@ -96,32 +96,32 @@ def add_if_feasible(state, moves, count, u, v, forward):
 
 
 @kernel
-def _paths(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times, limit):
+def _paths(u, v, dates, job_pred, job_succ, machine_pred, machine_succ, end, tail, duration, times, limit):
     """Longest path through u and through one of the operations it is moved past, with old values for all others.
 
     Given up, with one of the two above `limit`, as soon as that is certain. Exact when no head or tail it reads
     changes: always for adjacent operations (Taillard 1994); a lower bound is not guaranteed for longer insertions
     (Balas & Vazacopoulos 1998).
     """
-    length = max(tail[job_succ[u]], tail[machine_succ[v]]) + duration[u]
+    length = max(tail[job_succ[dates + u]], tail[machine_succ[v]]) + duration[u]
     last = end[machine_pred[u]]
     x = u
     k = 0
     while x != v:
         x = machine_succ[x]
-        last = max(end[job_pred[x]], last) + duration[x]
+        last = max(end[job_pred[dates + x]], last) + duration[x]
         if last + length > limit:
             return last + length, last + length
         times[k] = last
         k += 1
-    own = max(end[job_pred[u]], last) + length
+    own = max(end[job_pred[dates + u]], last) + length
     others = np.int32(0)
     while k > 0:
         k -= 1
-        others = max(others, times[k] + max(tail[job_succ[x]], length))
+        others = max(others, times[k] + max(tail[job_succ[dates + x]], length))
         if max(own, others) > limit:
             break
-        length = max(tail[job_succ[x]], length) + duration[x]
+        length = max(tail[job_succ[dates + x]], length) + duration[x]
         x = machine_pred[x]
     return own, others
 
@@ -130,15 +130,14 @@ def _paths(u, v, job_pred, job_succ, machine_pred, machine_succ, end, tail, dura
 def paths(state, u, v, forward, limit=NO_LIMIT):
     """Estimated longest paths of the neighbour: through the operation that goes elsewhere, and through one of those it
     is moved past, in time proportional to their number."""
-    dates = state.job_pred.shape[0] - state.machine_pred.shape[0]  # where dates are looked at, if there are any
-    job_pred, job_succ = state.job_pred[dates:], state.job_succ[dates:]
+    dates = np.uint64(state.job_pred.shape[0] - state.machine_pred.shape[0])  # where they are looked at, if any
     if forward:
         return _paths(
-            u, v, job_pred, job_succ, state.machine_pred, state.machine_succ,
+            u, v, dates, state.job_pred, state.job_succ, state.machine_pred, state.machine_succ,
             state.end, state.tail, state.duration, state.times, limit,
         )  # fmt: skip
     return _paths(
-        v, u, job_succ, job_pred, state.machine_succ, state.machine_pred,
+        v, u, dates, state.job_succ, state.job_pred, state.machine_succ, state.machine_pred,
         state.tail, state.end, state.duration, state.times, limit,
     )  # fmt: skip
 

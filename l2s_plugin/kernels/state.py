@@ -53,7 +53,7 @@ class State(NamedTuple):
     order: Operations  # the operations in one topological order
     position: Int32  # of each operation in `order`; n for "none"
     path: Operations  # a critical path, path_length[0] operations
-    path_length: Int32
+    path_length: Int32  # and two flags, which the neighbourhoods look at: `critical_path._open_ends`
     makespan: Int32
     progress: NDArray[np.int64]  # of the search: its step, the makespan of its incumbent, the step that found it; HALT
     moved: NDArray[np.int64]  # the step in which each operation was moved last; LONG_AGO if in none
@@ -98,7 +98,7 @@ def new_state(instance: Instance, seed: int) -> State:
         order=np.zeros(n, np.uint32),
         position=times(),
         path=operations(),
-        path_length=np.zeros(1, np.int32),
+        path_length=np.zeros(3, np.int32),
         makespan=np.zeros(1, np.int32),
         progress=np.zeros(4, np.int64),
         moved=np.full(n + 1, LONG_AGO, np.int64),
@@ -141,7 +141,7 @@ def has_dates(state):
     return state.duration.shape[0] > state.position.shape[0]
 
 
-@kernel
+@numba.njit(inline="always")  # a call with a state copies its 21 arrays, and costs a twentieth of a step
 def update_times(state, first, last):
     """Recompute the ends from position `first` of the linear order on, the tails from `last` down, and the makespan."""
     if has_dates(state):

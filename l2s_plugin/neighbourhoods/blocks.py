@@ -7,9 +7,8 @@ from functools import cache
 from typing import Any
 
 from l2s_plugin.kernels.compile import kernel
-from l2s_plugin.kernels.critical_path import begins_open, block_end, ends_open
+from l2s_plugin.kernels.critical_path import block_end, is_kept
 from l2s_plugin.kernels.moves import add_if_feasible, add_move, is_feasible
-from l2s_plugin.kernels.state import has_dates
 from l2s_plugin.neighbourhoods import Neighbourhood, neighbourhood_kernel
 
 
@@ -23,12 +22,10 @@ def n1(state, moves):
     """Swap any two neighbours inside a critical block (van Laarhoven, Aarts & Lenstra 1992)."""
     path, length = state.path, state.path_length[0]
     count = 0
-    first = 0
-    while first < length:
-        last = block_end(state, first)
-        for i in range(first, last):
-            count = add_if_feasible(state, moves, count, path[i], path[i + 1], True)
-        first = last + 1
+    for i in range(length - 1):
+        u, v = path[i], path[i + 1]
+        if state.machine_succ[u] == v and not is_kept(state, u):
+            count = add_if_feasible(state, moves, count, u, v, True)
     return count
 
 
@@ -61,20 +58,20 @@ def n5(state, moves):
     """Swap the first and the last pair of each block (Nowicki & Smutnicki 1996; paper, section 3).
 
     Only the last pair of the first block, only the first pair of the last, unless dates hold the path there; one swap
-    in a block of two. Swapping
-    neighbours on a critical path never closes a cycle, unless they belong to the same job; with durations of 0 it
-    may, and only what is proven feasible is offered.
+    in a block of two. Swapping neighbours on a critical path never closes a cycle, unless they belong to the same job;
+    with durations of 0 it may, and only what is proven feasible is offered.
     """
-    path, length, dated = state.path, state.path_length[0], has_dates(state)
+    path, length = state.path, state.path_length[0]
+    begins_open, ends_open = state.path_length[1] > 0, state.path_length[2] > 0
     count = 0
     first = 0
     while first < length:
         last = block_end(state, first)
         if last > first:
-            opens = first > 0 or (dated and begins_open(state, first, last))
+            opens = first > 0 or begins_open
             if opens:
                 count = add_if_feasible(state, moves, count, path[first], path[first + 1], True)
-            closes = last + 1 < length or (dated and ends_open(state, first, last))
+            closes = last + 1 < length or ends_open
             if closes and (not opens or last > first + 1):
                 count = add_if_feasible(state, moves, count, path[last - 1], path[last], True)
         first = last + 1
@@ -99,20 +96,21 @@ def _insertions(state, moves, inward):
 
     Inward moves stop one place short: next to its own place an operation's move is a swap that is there already.
     """
-    path, length, dated = state.path, state.path_length[0], has_dates(state)
+    path, length = state.path, state.path_length[0]
+    begins_open, ends_open = state.path_length[1] > 0, state.path_length[2] > 0
     count = 0
     first = 0
     while first < length:
         last = block_end(state, first)
         u, v = path[first], path[last]
-        closes = last + 1 < length or (dated and ends_open(state, first, last))
+        closes = last + 1 < length or ends_open
         if closes:
             for i in range(first, last):
                 count = add_if_feasible(state, moves, count, path[i], v, True)
             if inward:
                 for i in range(first + 1, last - 1):
                     count = add_if_feasible(state, moves, count, path[i], v, False)
-        if first > 0 or (dated and begins_open(state, first, last)):
+        if first > 0 or begins_open:
             # a block of two has one swap, which an inner block offers at its end already
             skip = 1 if last == first + 1 and closes else 0
             for i in range(first + 1 + skip, last + 1):
