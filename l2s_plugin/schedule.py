@@ -51,7 +51,8 @@ class Schedule(ByContent):
         by_machine = np.split(np.argsort(instance.machine, kind="stable"), instance.machine_offset[1:-1])
         for machine, (row, own) in enumerate(zip(rows, by_machine, strict=True)):
             if not np.array_equal(np.sort(row), own):
-                raise ScheduleError(f"the order of machine {machine} must list its {len(own)} operations once each")
+                who = f"the order of machine {instance.machine_name(machine)}"
+                raise ScheduleError(f"{who} must list its {len(own)} operations once each")
         return cls.from_order(instance, np.concatenate(rows))
 
     @classmethod

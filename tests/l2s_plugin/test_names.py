@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from l2s_plugin.clock import Clock
-from l2s_plugin.errors import L2SError
+from l2s_plugin.errors import L2SError, ScheduleError
 from l2s_plugin.instance import Instance
 from l2s_plugin.names import find_job, find_machine, find_operation, find_time, time_text
+from l2s_plugin.schedule import Schedule
 
 PLAIN = Instance.from_jobs([[(0, 3), (1, 2)], [(1, 4)]])
 NAMED = Instance.from_jobs(
@@ -71,6 +72,11 @@ def test_names_are_looked_up_before_numbers_are_thought_of():
     for word in ("2", "-1", "x", MANY_DIGITS):
         with pytest.raises(L2SError, match=r"unknown job .*; jobs are numbered from 0 to 1"):
             find_job(PLAIN, word)
+
+
+def test_machine_orders_that_are_wrong_are_told_by_name():
+    with pytest.raises(ScheduleError, match=r"^the order of machine saw:1-2 must list its 2 operations once each$"):
+        Schedule.from_machine_orders(NAMED, [[0, 3, 4], [1]])
 
 
 def test_times_are_numbers_or_moments():
