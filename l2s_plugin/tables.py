@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from l2s_plugin.formats.csv import csv_bytes, iter_cells
 from l2s_plugin.formats.table import Row, rows_of
 from l2s_plugin.formats.xlsx import sheet_cells, xlsx_bytes
 from l2s_plugin.instance import NO_DUE_DATE, Instance, check_instance
-from l2s_plugin.names import find_job, find_time, time_text
+from l2s_plugin.names import find_job, find_time
 from l2s_plugin.schedule import JSON_FORMAT, Schedule, read_schedule_json
 
 SORTS = ("machine", "job")
@@ -22,11 +23,12 @@ ENDINGS = (".json", ".csv", ".xlsx")
 _NEEDED = ("job", "step", "start")
 
 
-def plan_rows(schedule: Schedule, sort_by: str = "machine") -> tuple[list[str], list[list[Any]]]:
+def plan_rows(schedule: Schedule, sort_by: str = "machine", as_text: bool = True) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of a schedule, machine by machine or job by job, in the order of time.
 
     The columns are job, step (from 1), operation (where operations have names), machine, start and end, and, where
-    there are due dates, due and late: by how much the job ends behind its due date, or 0.
+    there are due dates, due and late: by how much the job ends behind its due date, or 0. Times on the clock are text,
+    or else `datetime`s where spreadsheets can hold them.
     """
     if sort_by not in SORTS:
         raise unknown_name("order of rows", str(sort_by), SORTS)
@@ -41,11 +43,11 @@ def plan_rows(schedule: Schedule, sort_by: str = "machine") -> tuple[list[str], 
         row: list[Any] = [instance.job_name(job), x - int(instance.job_offset[job]) + 1]
         row += [instance.operation_name(x)] if named else []
         row.append(instance.machine_name(int(instance.machine[x])))
-        row += [_time(instance, int(time)) for time in (schedule.start[x], end[x])]
+        row += [_time(instance, int(time), as_text) for time in (schedule.start[x], end[x])]
         if due is not None and due[job] == NO_DUE_DATE:
             row += ["", 0]
         elif due is not None:
-            row += [_time(instance, int(due[job])), max(int(job_end[job]) - int(due[job]), 0)]
+            row += [_time(instance, int(due[job]), as_text), max(int(job_end[job]) - int(due[job]), 0)]
         rows.append(row)
     return header, rows
 
@@ -56,7 +58,7 @@ def save_plan(schedule: Schedule, path: str | PathLike[str], sort_by: str = "mac
     if kind == ".json":
         schedule.save(str(path))
         return
-    header, rows = plan_rows(schedule, sort_by)
+    header, rows = plan_rows(schedule, sort_by, as_text=kind == ".csv")
     write_bytes(path, csv_bytes([header, *rows]) if kind == ".csv" else xlsx_bytes([header, *rows]))
 
 
@@ -136,8 +138,12 @@ def _start(instance: Instance, row: Row) -> int:
     return time
 
 
-def _time(instance: Instance, time: int) -> int | str:
-    return time if instance.clock is None else time_text(instance, time)
+def _time(instance: Instance, time: int, as_text: bool) -> int | str | datetime:
+    clock = instance.clock
+    if clock is None:
+        return time
+    strange = clock.start.tzinfo is not None or clock.start.microsecond or clock.start.year <= 1900  # to spreadsheets
+    return clock.text(time) if as_text or strange else clock.at(time)
 
 
 def _kind(path: str | PathLike[str]) -> str:

@@ -18,6 +18,7 @@ from l2s_plugin.formats.table import Cells, Failure, read_table, table_of
 from l2s_plugin.instance import Instance
 
 _LARGEST = 2**28  # bytes of a workbook once it is unpacked
+_WIDEST = 40  # characters of a column
 
 
 class Xlsx:
@@ -63,6 +64,9 @@ def xlsx_bytes(table: list[list[Any]]) -> bytes:
     book = openpyxl.Workbook(write_only=True)  # rows go out one by one, which is faster
     sheet = book.create_sheet()
     sheet.freeze_panes = "A2"
+    for number, column in enumerate(zip(*table, strict=True), 1):  # dates in narrow columns are shown as ####
+        letter = openpyxl.utils.get_column_letter(number)
+        sheet.column_dimensions[letter].width = min(max(len(str(value)) for value in column) + 2, _WIDEST)
 
     def cell(value: Any) -> Any:
         if not isinstance(value, str) or not value.startswith("="):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -314,6 +315,19 @@ def test_rows_of_a_plan_on_a_clock_and_late(orders):
     orders = orders.with_dates(due=[50, None]).with_details(clock=Clock.of("2026-11-23T06:00"))
     _, rows = plan_rows(Schedule.from_linear_order(orders, [0, 2, 1]), "job")
     assert rows[1][4:] == ["2026-11-23T06:30", "2026-11-23T07:15", "2026-11-23T06:50", 25]
+
+
+def test_workbooks_hold_dates_that_can_be_reckoned_with_and_read(orders, tmp_path):
+    for start, expected in (
+        ("2026-11-23T06:00", datetime(2026, 11, 23, 6, 15)),
+        ("2026-11-23T06:00Z", "2026-11-23T06:15+00:00"),  # spreadsheets know no time zones, ...
+        ("1066-10-14T09:00", "1066-10-14T09:15"),  # ... and no such years
+    ):
+        timed = orders.with_details(clock=Clock.of(start))
+        save_plan(Schedule.from_linear_order(timed, [0, 2, 1]), tmp_path / "plan.xlsx")
+        sheet = openpyxl.load_workbook(tmp_path / "plan.xlsx").active
+        assert (sheet["A3"].value, sheet["E3"].value) == ("B-02", expected)
+        assert sheet.column_dimensions["E"].width > len(str(expected))
 
 
 def test_plans_may_have_other_columns_in_any_order(orders, schedule, tmp_path):
