@@ -119,13 +119,11 @@ def rate(state, moves, count, record, rules):
     state.progress[2] = record.counters[BEST_STEP]
     admissible = 0
     smallest = np.int64(NO_LIMIT)
+    far_ones_matter = record.recent.shape[0] > 0  # after a restart any admissible move may be taken
     for row in range(count):
         u, v, forward = moves.u[row], moves.v[row], moves.forward[row]
         if not is_move(state, u, v):
             return -1 - row
-        until, reversals = _entry(state, record.forbidden, u, v, forward)
-        moves.idle[row] = min(step - until, NEVER) if until > 0 else NEVER
-        moves.returns[row] = reversals
         if rules.exact:
             if state.progress[HALT] != 0:
                 return admissible
@@ -133,7 +131,15 @@ def rate(state, moves, count, record, rules):
             if value < 0:
                 return -1 - row
         else:
-            value = estimate(state, u, v, forward, min(smallest + rules.cutoff, NO_LIMIT))
+            limit = min(smallest + rules.cutoff, NO_LIMIT)
+            value = estimate(state, u, v, forward, limit)
+            if value > limit and not far_ones_matter:
+                moves.value[row] = value
+                moves.admissible[row] = False
+                continue
+        until, reversals = _entry(state, record.forbidden, u, v, forward)
+        moves.idle[row] = min(step - until, NEVER) if until > 0 else NEVER
+        moves.returns[row] = reversals
         moves.value[row] = value
         moves.admissible[row] = until <= step or (rules.aspiration and value < best)
         if moves.admissible[row]:

@@ -56,7 +56,7 @@ class CompiledSelector:
     # What `moves.value` holds: the "estimate" of the makespan after the move, cheap; the "exact" makespan; or only the
     # "smallest" estimate of the admissible moves: the others may be given up early, at too low a value but above the
     # smallest, which is all that a rule that takes the smallest needs. "near": estimates that exceed the smallest by
-    # more than `margin` may be given up.
+    # more than `margin` may be given up. Moves that were given up may stand as not admissible.
     values: Literal["estimate", "exact", "smallest", "near"] = "estimate"
     sample: bool = False  # False: take the highest score, ties at random. True: sample from softmax(scores).
     forbid_undo: bool = False  # whether local search leaves out the undo of the last move, unless it is told otherwise
