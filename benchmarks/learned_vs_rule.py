@@ -85,7 +85,7 @@ def compare_time(args: argparse.Namespace) -> None:
         polishers[args.rule] = args.rule
     polishers["learned"] = f"l2s-fast:{args.policy}" if args.policy else "l2s-fast"
     configurations = [
-        Configuration("solve", selector=args.rule, options={"polisher": polisher, "known_bounds": False}, label=label)
+        Configuration("memetic", selector=args.rule, polisher=polisher, known_bounds=False, label=label)
         for label, polisher in polishers.items()
     ]
     everything: list[Gaps] = []

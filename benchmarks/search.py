@@ -89,7 +89,7 @@ def one_gap(task: tuple[str, int, float | None, int | None, dict[str, Any]]) -> 
 
 
 def gaps(options: argparse.Namespace) -> list[dict[str, Any]]:
-    arguments = json.loads(options.arguments)
+    arguments = {"workers": options.workers} | json.loads(options.arguments)
     solve(l2s.load("ft06"), stop=l2s.stop.steps(10), **arguments)  # compile before the clocks run
     chosen = {group: benchmark_sets()[group] for group in options.groups or GROUPS}
     chosen = {group: names[:: options.every] for group, names in chosen.items()}
@@ -243,7 +243,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="gaps: steps for a run, instead of seconds")
     parser.add_argument("--groups", nargs="*", help=f"gaps: groups of instances, default {' '.join(GROUPS)}")
     parser.add_argument("--every", type=int, default=1, help="gaps: take every k-th instance of a group")
-    parser.add_argument("--processes", type=int, default=1, help="gaps: runs side by side, one core each")
+    parser.add_argument("--processes", type=int, default=1, help="gaps: runs side by side")
+    parser.add_argument("--workers", type=int, default=1, help="gaps: threads of a run")
     parser.add_argument("--arguments", default="{}", help="gaps: JSON object of further arguments of heuristics.solve")
     parser.add_argument("--rounds", type=int, default=9, help="plugin: turns of each selector")
     parser.add_argument("--jobs", type=int, default=1000, help="scale")
