@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
-from heuristics.population import random_order
+from heuristics.members import random_order
 from l2s_plugin.generate import taillard
 from l2s_plugin.policy.checkpoint import Policy
 from l2s_plugin.policy.config import PolicyConfig

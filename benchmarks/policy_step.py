@@ -42,7 +42,7 @@ from torch_geometric.utils import add_self_loops
 from heuristics import dispatch
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
-from heuristics.population import random_order
+from heuristics.members import random_order
 from l2s_plugin.generate import taillard
 from l2s_plugin.instance import Instance
 from l2s_plugin.policy.checkpoint import Policy

@@ -61,10 +61,14 @@ class Configuration:
         Threads (populations in the case of `cooperate`).
     polisher
         Selector of every other trajectory, once a population is complete: it begins with the best schedule recombined
-        with another, and what it finds counts, but does not enter the population. None: no such trajectories.
+        with another. None: no such trajectories.
     population, patience
-        Schedules in a population; steps without improvement before a trajectory gives way to the next,
-        `population_patience(instance)` when None.
+        Schedules in a population, 8 to 16 by the length of the run when None; steps without improvement before a
+        trajectory gives way to the next, `population_patience(instance)` when None.
+    horizon
+        The number of steps, of all workers, that a population plans for: the nearer it is, the less its members must
+        differ. When None, the limit in steps; or what the speed of the first trajectory lets expect until the limit in
+        seconds.
     tenure
         Tabu search: `(low, high)` steps that a reversed arc stays forbidden; `default_tenure(instance)` when None, in
         populations `population_tenure(instance)`.
@@ -104,7 +108,8 @@ class Configuration:
     seed: int = 0
     workers: int | None = None
     polisher: Any = "l2s-fast"
-    population: int = 8
+    population: int | None = None
+    horizon: int | None = None
     patience: int | None = None
     tenure: tuple[int, int] | None = None
     forbid_undo: bool | None = None
@@ -263,7 +268,8 @@ COMMAND_LINE = {
         spelling="--init",
     ),
     "workers": _number("Threads; 1, or all cores (cp-sat, hybrid).", 1),
-    "population": _number("Schedules to recombine.", 2),
+    "population": _number("Schedules to recombine; 8 to 16.", 2),
+    "horizon": _number("Steps that a population plans for; those until the limit.", 1),
     "patience": _number("Steps without a better schedule before a trajectory gives way.", 1),
     "polisher": CommandLine(
         "Selector of every other trajectory of a complete population, or none; l2s-fast unless given.", SelectorSpec
@@ -305,7 +311,8 @@ class Options(TypedDict, total=False):
     seed: int
     workers: int | None
     polisher: Any
-    population: int
+    population: int | None
+    horizon: int | None
     patience: int | None
     tenure: tuple[int, int] | None
     forbid_undo: bool | None

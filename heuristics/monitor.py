@@ -241,6 +241,7 @@ class Monitor:
         search: Search | None = None,
         method: str = "",
         seconds: float | None = None,
+        horizon: int | None = None,
         **parts: Any,
     ) -> Result:
         """The verified result, of which the observers are told; raises `SearchError` after a failure.
@@ -263,6 +264,7 @@ class Monitor:
             seconds=seconds,
             seed=self.way.seed,
             workers=workers,
+            horizon=horizon,
             stopped_by=self.stopped_by,
             history=[(at, step, makespan - self.instance.offset) for at, step, makespan in self.history],
             **{field: part_name(part) for field, part in parts.items() if not isinstance(part, _NAMELESS)},

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heuristics.configuration import Configuration, Ending, SearchOptions, search
 from heuristics.hosts.trajectories import compile_kernels, default_tenure, first_order, tabu_defaults, tabu_memory
 from heuristics.loop import kernels
 from heuristics.loop.search import PYTHON, Search, Selection
+from heuristics.members import NO_MEMBER, Member, Order, Places, mean_distance, random_order, recombine, survivors
 from heuristics.monitor import Monitor, Pace
 from heuristics.result import Result
 from l2s_plugin.instance import Instance
-from l2s_plugin.schedule import Schedule, respecting
+from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Stop
 
-Order = NDArray[np.uint32]
-
 POLISH_EVERY = 2  # of the trajectories, once the population is complete
+_POLISHED_SHARE = (0.4, 0.95)  # of the best schedule, in what polishing begins with
+VARIETY = 0.6  # of the mean distance in the first complete population: how far apart members must be at first
+_LEAST_MEMBERS, _MOST_MEMBERS = 8, 16
+_TRAJECTORIES_PER_MEMBER = 30  # to come, for another member
+_YOUTH = 0.25  # of the run; after that, nothing is born from random orders
+_SLOWER = 0.9  # of the speed of the first trajectory is what a run keeps up, with a polisher
 _PATIENCE = 12_500  # Peng, Lü & Cheng 2015
 _PATIENCE_PER_OPERATION = 20  # a trajectory of a large shop goes on improving for a million steps
 _USUAL_SIZE = 1000  # operations; larger shops remember for longer, ...
@@ -72,14 +75,15 @@ def memetic(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
                     monitor.stopped_by = monitor.stopped_by or "no moves"
         islands[0].rest()
         best = min(island.best for island in islands)
-        parts = {"polisher": way.polisher, "initial": way.initial}
+        parts = {"polisher": way.polisher, "initial": way.initial, "horizon": planned(islands, way)}
         return monitor.finish(best.order, steps, workers, islands[0].search, **parts)
 
 
 def population_defaults(way: Configuration, instance: Instance) -> Configuration:
     """With what populations choose where the user did not."""
     way = tabu_defaults(way)
-    return way.filled(patience=population_patience(instance), tenure=population_tenure(instance))
+    limit = way.limits.steps
+    return way.filled(patience=population_patience(instance), tenure=population_tenure(instance), horizon=limit)
 
 
 def population_patience(instance: Instance) -> int:
@@ -102,7 +106,7 @@ def settle(way: Configuration, monitor: Monitor) -> list[Island]:
     for sequence in np.random.SeedSequence(way.seed).spawn(way.workers or 1):
         search = Search(monitor.instance, way.neighbourhood, way.selector, memory, sequence, way.gear, monitor.registry)
         islands.append(Island(search, way, np.random.default_rng(sequence.spawn(1)[0])))
-        if way.polisher is not None and (stop.steps is None or stop.steps > way.population * (way.patience or 0)):
+        if way.polisher is not None and (stop.steps is None or stop.steps > 2 * (way.patience or 0)):
             islands[-1].prepare_polisher()  # before the clock starts, where the run may come to that
     return islands
 
@@ -113,6 +117,12 @@ def begin(islands: list[Island], way: Configuration, monitor: Monitor) -> None:
         island.begin(monitor, first_order(monitor.instance, way.initial, way.seed + k, monitor.registry))
         if monitor.out_of_time():
             del islands[k + 1 :]
+
+
+def planned(islands: Sequence[Island], way: Configuration) -> int | None:
+    """The steps that the islands planned for together; None where they did not come to that."""
+    foreseen = islands[0].horizon
+    return way.horizon if way.horizon is not None or foreseen is None else foreseen * (way.workers or 1)
 
 
 def steps_per_exchange(instance: Instance, stop: Stop) -> int:
@@ -130,42 +140,6 @@ def steps_per_round(search: Search, stop: Stop) -> int:
 def shares_of(steps: int | None, workers: int) -> list[int]:
     """How many of the steps each worker takes."""
     return [kernels.FOREVER if steps is None else (steps + workers - 1 - k) // workers for k in range(workers)]
-
-
-@dataclass(frozen=True, order=True)
-class Member:
-    """A schedule by its longest path, the makespan unless due dates count, by which members compare, and its linear
-    order, sorted by start time."""
-
-    makespan: int
-    order: Order = field(compare=False)
-
-    @classmethod
-    def of(cls, schedule: Schedule) -> Member:
-        return cls(schedule.length, schedule.linear_order.astype(np.uint32))
-
-
-_NONE = Member(kernels.FOREVER, np.zeros(0, np.uint32))
-
-
-def random_order(instance: Instance, rng: np.random.Generator) -> Order:
-    """A random linear order of the operations that respects the jobs and kept machine orders."""
-    places = np.argsort(rng.permutation(instance.job), kind="stable")  # a job's k-th place is its k-th operation's
-    order = np.empty(instance.n_operations, np.uint32)
-    order[places] = np.arange(instance.n_operations)
-    return respecting(instance, order)
-
-
-def recombine(a: Order, b: Order, rng: np.random.Generator) -> Order:
-    """Begin like `a`, go on like `b`: the first part of one linear order, then the rest in the order of the other.
-
-    The child is a linear order that respects the jobs, so it is acyclic; whatever comes first in both parents comes
-    first in the child.
-    """
-    cut = int(len(a) * rng.uniform(0.3, 0.7))
-    begun = np.zeros(len(a), bool)
-    begun[a[:cut]] = True
-    return np.concatenate((a[:cut], b[~begun[b]]))
 
 
 def ring(bests: Sequence[Member]) -> Iterator[tuple[int, Member]]:
@@ -186,35 +160,49 @@ class Island:
 
     `members` are there from the beginning, and that many fewer are born from random orders.
 
+    Members must be far enough from each other (see `survivors`), and the less so the nearer the island is to its
+    `horizon`, the step at which the run is going to end. Where nobody knows that, the worst one leaves.
+
     With a `polisher`, every other trajectory of a complete population *polishes*: that selector begins with the best
-    schedule recombined with another. What it finds counts, but does not enter the population: a selector that keeps
-    close to the incumbent finds more in the short run, and would leave the population without variety.
+    schedule recombined with another. It keeps close to the incumbent, and finds more in the short run.
     """
 
     def __init__(
-        self, search: Search, way: Configuration, rng: np.random.Generator, members: Sequence[Member] = ()
+        self,
+        search: Search,
+        way: Configuration,
+        rng: np.random.Generator,
+        members: Sequence[Member] = (),
+        required: float | None = None,
     ) -> None:
         self.search = search
         self.members: list[Member] = []
-        self.best = min(members, default=_NONE)
+        self.best = min(members, default=NO_MEMBER)
+        self.horizon = None if way.horizon is None else max(1, way.horizon // (way.workers or 1))
+        self._places: list[Places] = []  # of the members
+        self._required = required  # how far from each other members must be, if others know that
+        self._apart = 0.0  # the same at the beginning
         self._way = way
         self._rng = rng
-        self._unborn = max(way.population - len(members), 0)
+        self._born = len(members)
+        self._youth = search.step  # when this population began
         self._usual = search.selection
         self._prepared: Selection | None = None
         self._polishing = False
         self._trajectories = 0
         self._fruitless = 0
         self._begun = search.step
+        self._clock = 0.0
         for member in members:
             self.insert(member)
 
     def begin(self, monitor: Monitor, order: Order | None = None) -> None:
         """Start the first trajectory, there or as all others; the clock runs."""
+        self._clock = monitor.seconds
         if order is None:
             order = self._next_start()
-        else:
-            self._unborn -= 1
+        elif not self.members:
+            self._born = 1
         self.search.start(order)
         monitor.watch(self.search)
         self._note(monitor)
@@ -237,7 +225,17 @@ class Island:
     @property
     def barren(self) -> bool:
         """Whether start after start offered not a single move."""
-        return self._fruitless > self._way.population
+        return self._fruitless > self._size
+
+    @property
+    def _size(self) -> int:
+        """How many members a complete population has."""
+        if self._way.population is not None:
+            return self._way.population
+        if self.horizon is None:
+            return _LEAST_MEMBERS
+        affordable = self.horizon // (_TRAJECTORIES_PER_MEMBER * (self._way.patience or 1))
+        return min(max(affordable, _LEAST_MEMBERS), _MOST_MEMBERS)
 
     def evolve(self, monitor: Monitor, until_step: int, workers: int, others: Sequence[Island] = ()) -> None:
         """Search until the step counter reaches `until_step`, the bound is met, or time is up.
@@ -253,9 +251,16 @@ class Island:
             self._note(monitor, workers, sum(other.search.step for other in others))
             if reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED):
                 with monitor.contained():  # the polisher may fail
+                    self._look_ahead(monitor)
                     self._turn_over()
             if monitor.out_of_time():
                 break
+
+    def _look_ahead(self, monitor: Monitor) -> None:
+        """Foresee at which step the time limit will come, once: the same decisions can then be made again."""
+        if self.horizon is None and self._required is None and monitor.stop.seconds is not None:
+            speed = self.search.step / max(monitor.seconds - self._clock, 1e-6)
+            self.horizon = max(1, self.search.step + int(_SLOWER * speed * monitor.left))
 
     def _turn_over(self) -> None:
         """Put what the trajectory found into the population and start the next one."""
@@ -263,45 +268,56 @@ class Island:
         self._begun = self.search.step
         self._trajectories += 1
         self.harvest()
-        if self._unborn == 0 and self._has_converged():
-            self.members = [min(self.members)]
-            self._unborn = self._way.population - 1
+        if self._complete and self._has_converged():
+            self._keep([self.members.index(min(self.members))])
+            self._born, self._youth = 1, self.search.step
         self._polishing = self._complete and self._way.polisher is not None and self._trajectories % POLISH_EVERY == 0
         self.search.switch(self.prepare_polisher() if self._polishing else self._usual)
         self.search.start(self._next_start())
 
     def _next_start(self) -> Order:
         """Where a trajectory begins: anywhere until the population is complete, then between two of its members."""
-        if self._complete:
-            return recombine(*self._parents(), self._rng)
-        self._unborn = max(self._unborn - 1, 0)
-        return random_order(self.search.instance, self._rng)
+        if not self._complete:
+            self._born += 1
+            return random_order(self.search.instance, self._rng)
+        if not self._polishing:
+            a, b = self._rng.choice(len(self.members), 2, replace=False)
+            return recombine(self.members[a].order, self.members[b].order, self._rng)
+        best, *others = sorted(self.members)
+        return recombine(best.order, others[self._rng.integers(len(others))].order, self._rng, *_POLISHED_SHARE)
 
     @property
     def _complete(self) -> bool:
-        return self._unborn == 0 and len(self.members) >= 2
+        """Whether no more members are to be born from random orders."""
+        if len(self.members) < 2:
+            return False
+        grown = self.horizon is not None and self.search.step - self._youth > _YOUTH * (self.horizon - self._youth)
+        return grown or self._born >= self._size
 
     def harvest(self) -> None:
-        """Put what the trajectory has found into the population, unless it polishes."""
-        if not self._polishing:
-            self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
-
-    def _parents(self) -> tuple[Order, Order]:
-        """Two members; to polish, the best one and another."""
-        if self._polishing:
-            best, *others = sorted(self.members)
-            return best.order, others[self._rng.integers(len(others))].order
-        a, b = self._rng.choice(len(self.members), 2, replace=False)
-        return self.members[a].order, self.members[b].order
+        """Put what the trajectory has found into the population."""
+        self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
 
     def insert(self, member: Member) -> None:
-        """Take a schedule in, in place of the worst if the population is full; copies are left out."""
-        if any(m.makespan == member.makespan and np.array_equal(m.order, member.order) for m in self.members):
+        """Take a schedule in; when there are too many, one leaves. Copies are left out."""
+        places = member.places(self.search.instance)
+        if any(np.array_equal(places, own) for own in self._places):
             return
         self.members.append(member)
-        if len(self.members) > self._way.population:
-            self.members.remove(max(self.members))
+        self._places.append(places)
+        if len(self.members) > self._size:
+            self._keep(survivors(self.members, self._places, self._size, self._distance()))
+
+    def _keep(self, rows: Sequence[int]) -> None:
+        self.members = [self.members[k] for k in rows]
+        self._places = [self._places[k] for k in rows]
+
+    def _distance(self) -> float:
+        """How far from each other members must be by now."""
+        if self._required is not None or self.horizon is None:
+            return self._required or 0.0
+        self._apart = self._apart or VARIETY * mean_distance(self._places)
+        return self._apart * max(0.0, 1 - self.search.step / self.horizon)
 
     def _has_converged(self) -> bool:
-        makespans = {member.makespan for member in self.members}
-        return len(self.members) == self._way.population and len(makespans) == 1
+        return len(self.members) == self._size and len({member.makespan for member in self.members}) == 1

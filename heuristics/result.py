@@ -29,7 +29,7 @@ _SHOWN = (
     "instance", "objective", "value", "bound", "makespan", "lateness", "late_jobs", "lower_bound", "bound_source",
     "upper_bound", "claimed_upper_bound", "status", "gap",
     "steps", "seconds", "steps_per_second", "time_to_best", "method", "selector", "neighbourhood", "polisher",
-    "initial", "gear", "seed", "workers", "stopped_by",
+    "initial", "gear", "seed", "workers", "horizon", "stopped_by",
 )  # fmt: skip
 
 
@@ -55,6 +55,7 @@ class Result:
     `lower_bound` is the best bound known on the `value` of the objective, and `bound_source` says where it comes from:
     `one-machine` (computed), `CP-SAT` (proven in this run) or `literature` (looked up, for the classic benchmarks).
     `initial` is the dispatching rule of the first schedule, None where a schedule was given.
+    `horizon` is the number of steps that a population planned for; see `Configuration`.
     `stopped_by` says why the run ended: steps, seconds, target, no improvement, optimal, known bound, no moves,
     condition, interrupt, error, or CP-SAT (a limit among its parameters).
     """
@@ -71,6 +72,7 @@ class Result:
     gear: str | None = None
     seed: int | None = None
     workers: int = 1
+    horizon: int | None = None
     stopped_by: str = ""
     history: list[tuple[float, int, int]] = field(default_factory=list, repr=False, hash=False)
     bound_source: str = ""

@@ -16,8 +16,9 @@ import numpy as np
 from heuristics.configuration import Configuration, Options, run
 from heuristics.hosts.trajectories import first_schedule, tabu_memory
 from heuristics.loop.search import Search
+from heuristics.members import Member, mean_distance
 from heuristics.monitor import Listener, Monitor, SearchError
-from heuristics.population import Island, Member, population_defaults, ring, shares_of
+from heuristics.population import VARIETY, Island, population_defaults, ring, shares_of
 from heuristics.result import Result
 from heuristics.workers.portfolio import with_selectors
 from heuristics.workers.processes import ProcessPool
@@ -98,6 +99,15 @@ def _round_stops(monitor: Monitor, taken: int, workers: int) -> list[Stop]:
     return [Stop(steps=min(*steps, share), seconds=seconds, makespan=target) for share in shares]
 
 
+def _share_left(monitor: Monitor | None, steps: int) -> float:
+    """How much of the run is still to come, as far as anybody knows."""
+    if monitor is None:
+        return 1.0
+    if monitor.stop.steps is not None:
+        return max(0.0, 1 - steps / max(monitor.stop.steps, 1))
+    return 0.0 if monitor.stop.seconds is None else monitor.left / monitor.stop.seconds
+
+
 def _given_up(monitor: Monitor | None) -> bool:
     """Whether what has not come back by now is not worth waiting for."""
     if monitor is None:
@@ -114,6 +124,7 @@ class Round:
     worker: int
     number: int
     members: tuple[Member, ...]
+    required: float  # how far from each other they must be
 
 
 class _Team:
@@ -124,6 +135,7 @@ class _Team:
         self.parts: dict[str, Any] = {}
         self._instance, self._way = instance, way
         self._members: list[tuple[Member, ...]] = [(member,) for member in first]
+        self._apart = [0.0] * len(first)  # how far from each other members had to be at the beginning
         self._bests = first
         self._executor = executor
 
@@ -133,9 +145,10 @@ class _Team:
 
     def work(self, stops: list[Stop], number: int = 0, monitor: Monitor | None = None) -> None:
         """One round of all, and the exchange after it."""
+        left = _share_left(monitor, self.steps)
         rounds = [
-            Round(self._instance, replace(self._way, stop=stop), k, number, members)
-            for k, (stop, members) in enumerate(zip(stops, self._members, strict=True))
+            Round(self._instance, replace(self._way, stop=stop), k, number, members, left * apart)
+            for k, (stop, members, apart) in enumerate(zip(stops, self._members, self._apart, strict=True))
         ]
         errors = []
         given_up = partial(_given_up, monitor)
@@ -147,6 +160,9 @@ class _Team:
                 worker = outcome.task.worker
                 self._members[worker], best, steps, self.parts, failure = outcome.value
                 self._bests[worker] = min(self._bests[worker], best, *self._members[worker])
+                if self._apart[worker] == 0 and len(self._members[worker]) > 1:
+                    places = [member.places(self._instance) for member in self._members[worker]]
+                    self._apart[worker] = VARIETY * mean_distance(places)
                 self.steps += steps
                 if monitor is not None:
                     if failure:
@@ -171,7 +187,7 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
     sequence = np.random.SeedSequence((way.seed, task.worker, task.number))
     search = Search(instance, way.neighbourhood, way.selector, tabu_memory(instance, way.tenure), sequence, way.gear)
     rng = np.random.default_rng(sequence.spawn(1)[0])
-    island = Island(search, way, rng, task.members)
+    island = Island(search, way, rng, task.members, task.required)
     if way.polisher is not None:
         island.prepare_polisher()
     failure, stop = "", way.limits

@@ -160,7 +160,7 @@ def _combine(given: dict[str, Any]) -> list[Configuration]:
         "selector": [*given["selector"], *(f"l2s:{policy}" for policy in given["policy"])] or [None],
         "neighbourhood": given["neighbourhood"] or [None],
         "initial": given["initial"] or [None],
-        "population": [given["population"] or Configuration.population],
+        "population": [given["population"]],
         "objective": [given["objective"]],
     }
     return [Configuration(**dict(zip(parts, each, strict=True))) for each in itertools.product(*parts.values())]

@@ -229,7 +229,7 @@ def _reproduce(ctx: click.Context, problem: Problem, way: Configuration, result:
     """
     method, seconds = str(way.method), way.limits.seconds
     words = ["l2s", "solve", problem.word, "--method", method]
-    words += parameters.given_words(ctx, COMMAND_LINE.keys() - {"workers", "seed", "log"})
+    words += parameters.given_words(ctx, COMMAND_LINE.keys() - {"workers", "seed", "log", "horizon"})
     words += parameters.given_words(ctx, ("start_at", "unit"))
     if problem.warm_start_file is not None:
         words += ["--warm-start", problem.warm_start_file]
@@ -243,6 +243,8 @@ def _reproduce(ctx: click.Context, problem: Problem, way: Configuration, result:
         return "run again", shlex.join(words)
     if parameters.takes(method, "max_steps"):
         words += ["--max-steps", str(result.steps)]
+    if result.horizon not in (None, result.steps):
+        words += ["--horizon", str(result.horizon)]
     # workers do not stop at the same step when it is the clock that stops them
     exact = result.workers == 1 or result.stopped_by == "steps"
     return "reproduce" if exact else "reproduce, nearly", shlex.join(words)

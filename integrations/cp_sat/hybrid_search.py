@@ -11,12 +11,13 @@ from typing import Any, Unpack
 import numpy as np
 
 from heuristics.configuration import Configuration, Options, run
+from heuristics.members import Member
 from heuristics.monitor import Listener, Monitor
 from heuristics.population import (
     Island,
-    Member,
     begin,
     exchange_bests,
+    planned,
     population_defaults,
     settle,
     shares_of,
@@ -91,7 +92,7 @@ def hybrid_method(instance: Instance, way: Configuration, monitor: Monitor) -> R
         with monitor.contained():
             _meet(islands, incumbent, crews.steps)
         islands[0].rest()
-        parts = {"polisher": way.polisher, "initial": way.initial}
+        parts = {"polisher": way.polisher, "initial": way.initial, "horizon": planned(islands, way)}
         return monitor.finish(incumbent.schedule, crews.steps, workers, islands[0].search, **parts)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import l2s_plugin as l2s
 from heuristics import ProcessPool, cooperate, dispatch, solve
-from heuristics.population import Member
+from heuristics.members import Member
 from l2s_plugin.errors import L2SError
 from tests import tasks
 

@@ -1,0 +1,86 @@
+"""Members of a population: how they are born, how they are recombined, and which of them stay so that they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heuristics.loop.kernels import FOREVER
+from l2s_plugin.instance import Instance
+from l2s_plugin.schedule import Schedule, respecting
+
+Order = NDArray[np.uint32]
+Places = NDArray[np.int32]
+
+
+@dataclass(frozen=True, order=True)
+class Member:
+    """A schedule by its longest path, the makespan unless due dates count, by which members compare, and its linear
+    order, sorted by start time."""
+
+    makespan: int
+    order: Order = field(compare=False)
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Member:
+        return cls(schedule.length, schedule.linear_order.astype(np.uint32))
+
+    def places(self, instance: Instance) -> Places:
+        """The place of every operation in the order of its machine."""
+        by_machine = self.order[np.argsort(instance.machine[self.order], kind="stable")]
+        places = np.empty(len(self.order), np.int32)
+        places[by_machine] = np.arange(len(self.order))
+        return places
+
+
+NO_MEMBER = Member(FOREVER, np.zeros(0, np.uint32))
+
+
+def random_order(instance: Instance, rng: np.random.Generator) -> Order:
+    """A random linear order of the operations that respects the jobs and kept machine orders."""
+    places = np.argsort(rng.permutation(instance.job), kind="stable")  # a job's k-th place is its k-th operation's
+    order = np.empty(instance.n_operations, np.uint32)
+    order[places] = np.arange(instance.n_operations)
+    return respecting(instance, order)
+
+
+def recombine(a: Order, b: Order, rng: np.random.Generator, least: float = 0.3, most: float = 0.7) -> Order:
+    """Begin like `a`, go on like `b`: the first part of one linear order, then the rest in the order of the other.
+
+    The child is a linear order that respects the jobs, so it is acyclic; whatever comes first in both parents comes
+    first in the child. The part of `a` is between `least` and `most` of the operations.
+    """
+    cut = int(len(a) * rng.uniform(least, most))
+    begun = np.zeros(len(a), bool)
+    begun[a[:cut]] = True
+    return np.concatenate((a[:cut], b[~begun[b]]))
+
+
+def distance(a: Places, b: Places) -> float:
+    """By how many places on its machine an operation is displaced, on average."""
+    return float(np.abs(a - b).mean())
+
+
+def mean_distance(places: Sequence[Places]) -> float:
+    """Over all pairs."""
+    return float(np.mean([distance(a, b) for k, a in enumerate(places) for b in places[:k]]))
+
+
+def survivors(members: Sequence[Member], places: Sequence[Places], count: int, required: float) -> list[int]:
+    """Which `count` of the members stay: the best one, then again and again the best of those that are at least
+    `required` from all that stay, or else the one that is farthest from them.
+
+    This is the replacement "best non-penalised" of Constantino & Segura (2022).
+    """
+    waiting = sorted(range(len(members)), key=lambda k: members[k])
+    stay = [waiting.pop(0)]
+    nearest = dict.fromkeys(waiting, np.inf)
+    while waiting and len(stay) < count:
+        nearest = {k: min(nearest[k], distance(places[k], places[stay[-1]])) for k in waiting}
+        chosen = next((k for k in waiting if nearest[k] >= required), max(waiting, key=lambda k: nearest[k]))
+        waiting.remove(chosen)
+        stay.append(chosen)
+    return stay
