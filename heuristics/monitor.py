@@ -284,7 +284,9 @@ class Pace:
         self._chunk = 1  # a learned selector may take a second per step, in the compiled gear, too
         self._last = time.perf_counter()
 
-    def next(self) -> int:
+    def next(self, taken: int | None = None) -> int:
+        """The next number; `taken` says how many steps were taken since the last one, if not as many as that."""
+        self._chunk = taken or self._chunk
         now = time.perf_counter()
         elapsed, self._last = max(now - self._last, 1e-6), now
         self._chunk = max(1, min(self._chunk * 4, int(self._chunk * self._seconds / elapsed)))

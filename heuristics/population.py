@@ -14,6 +14,7 @@ from heuristics.loop import kernels
 from heuristics.loop.search import PYTHON, Search, Selection
 from heuristics.members import NO_MEMBER, Member, Order, Places, mean_distance, random_order, recombine, survivors
 from heuristics.monitor import Monitor, Pace
+from heuristics.race import Race
 from heuristics.result import Result
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule
@@ -192,6 +193,7 @@ class Island:
         self._trajectories = 0
         self._fruitless = 0
         self._begun = search.step
+        self._race = Race(way.patience or 0)
         self._clock = 0.0
         for member in members:
             self.insert(member)
@@ -242,17 +244,19 @@ class Island:
 
         The history counts the steps of all islands: of `workers` that are at the same step, and of uneven `others`.
         """
-        pace = Pace()
+        pace, before = Pace(), self.search.step
         while self.search.step < until_step and self.best.makespan > monitor.target and not self.barren:
-            until = min(until_step, self.search.step + pace.next())
+            taken, before = self.search.step - before, self.search.step
+            until = min(until_step, before + pace.next(taken), self._race.next)
             reason = kernels.BUDGET
             with monitor.contained():
                 reason = self.search.run(until, monitor.target, self._way.patience)
             self._note(monitor, workers, sum(other.search.step for other in others))
-            if reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED):
+            over = reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED)
+            if over or (self.search.step >= self._race.next and not self._race.passes(self.search.best_makespan)):
                 with monitor.contained():  # the polisher may fail
                     self._look_ahead(monitor)
-                    self._turn_over()
+                    self._turn_over(over)
             if monitor.out_of_time():
                 break
 
@@ -262,12 +266,13 @@ class Island:
             speed = self.search.step / max(monitor.seconds - self._clock, 1e-6)
             self.horizon = max(1, self.search.step + int(_SLOWER * speed * monitor.left))
 
-    def _turn_over(self) -> None:
-        """Put what the trajectory found into the population and start the next one."""
+    def _turn_over(self, whole: bool) -> None:
+        """Put what the trajectory found into the population, if it is whole, and start the next one."""
         self._fruitless = self._fruitless + 1 if self.search.step == self._begun else 0
         self._begun = self.search.step
         self._trajectories += 1
-        self.harvest()
+        if whole:
+            self.harvest()
         if self._complete and self._has_converged():
             self._keep([self.members.index(min(self.members))])
             self._born, self._youth = 1, self.search.step
@@ -277,6 +282,7 @@ class Island:
 
     def _next_start(self) -> Order:
         """Where a trajectory begins: anywhere until the population is complete, then between two of its members."""
+        self._race.begin(self.search.step, self._polishing if self._complete else None)
         if not self._complete:
             self._born += 1
             return random_order(self.search.instance, self._rng)
