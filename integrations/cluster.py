@@ -19,6 +19,7 @@ from heuristics.monitor import Monitor
 from heuristics.result import Result
 from heuristics.workers.cooperation import cooperation
 from integrations.libraries import library
+from l2s_plugin.containment import describe
 from l2s_plugin.devices import available_cores
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
@@ -87,13 +88,17 @@ def cooperation_method(instance: Instance, way: Configuration, monitor: Monitor)
         return cooperation(instance, way.filled(workers=executor.workers), monitor, executor)
 
 
-def executor_for(address: str, timeout: float = PATIENCE) -> ClusterExecutor:
+def executor_for(address: str, timeout: float = PATIENCE, tries: int = 3) -> ClusterExecutor:
     """Connect to the dask scheduler at `address`, such as `tcp://10.0.0.1:8786`."""
     if not address:  # dask would start a cluster of its own
         raise L2SError("which dask scheduler? for example tcp://10.0.0.1:8786")
     distributed = library("distributed", "dask")
     try:
         client = distributed.Client(address, timeout=timeout, set_as_default=False)
+    except AssertionError as error:  # dask gives a thread of its own ten seconds to start: few on a loaded machine
+        if tries > 1:
+            return executor_for(address, timeout, tries - 1)
+        raise L2SError(f"dask does not start on this machine: {describe(error)}") from error
     except (OSError, ValueError, TypeError) as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise L2SError(f"no dask scheduler answers at {address}: {reason}") from error

@@ -131,6 +131,23 @@ def test_a_connection_is_closed_even_if_its_executor_fails_to_shut_down():
     client.close.assert_called_once()
 
 
+@pytest.mark.parametrize("failures", [2, 3])
+def test_dask_may_need_more_than_one_try_to_start_on_a_loaded_machine(failures, monkeypatch):
+    tries = iter([AssertionError("its loop"), AssertionError("its loop"), AssertionError("its loop")][:failures])
+
+    def client(*_, **__):
+        for error in tries:
+            raise error
+        return Mock(status="running")
+
+    monkeypatch.setattr("distributed.Client", client)
+    if failures == 2:
+        executor_for("tcp://127.0.0.1:1").shutdown()
+    else:
+        with pytest.raises(L2SError, match="dask does not start on this machine: AssertionError: its loop"):
+            executor_for("tcp://127.0.0.1:1")
+
+
 def test_a_cluster_without_workers_says_so(tmp_path):
     cluster = Cluster(tmp_path)
     try:
