@@ -188,7 +188,7 @@ def choose(instance: Instance, given: dict[str, Any], stop: stops.Stop) -> tuple
         return "cooperation", None, "a population on every worker of the cluster"
     if stop.steps is not None or stop.no_improvement is not None:
         return "memetic", None, "a limit in steps makes it repeatable"
-    if given.keys() & {"selector", "policy", "neighbourhood", "population", "patience", "gear"}:
+    if given.keys() & {"selector", "policy", "neighbourhood", "population", "horizon", "patience", "gear"}:
         return "memetic", None, "with the parts named"
     if stop.seconds is not None and stop.seconds < SHORT:
         return "memetic", None, "in so short a time"
