@@ -28,6 +28,7 @@ from integrations.cp_sat.model import JobShopModel, Window, random_window
 from integrations.cp_sat.options import WarmStart, beginning, check_options
 from integrations.cp_sat.solver import Incumbent, attempt
 from l2s_plugin.instance import Instance
+from l2s_plugin.objectives import LATENESS
 from l2s_plugin.registry import Registry
 from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Condition, Stop
@@ -48,6 +49,8 @@ _CLOSE = 1.02  # makespan / bound
 _STALLED = ((0.8, 10.0), (0.5, 3.0))  # fraction of the run without improvement, and how much more that gives CP-SAT
 _SLOW_SEARCH_SHARE = 0.5  # a large network or Python code as selector: few steps, and windows find more
 _MOST_FOR_PROOF = 5000  # operations; CP-SAT would still be reading the model when its turn is over
+# Due dates make proofs likely further on: up to so many operations, CP-SAT gets a core for this last part of the run.
+_DATED, _DATED_PART = 250, 0.5
 _FIRST_TURN = 0.5  # seconds; turns without a proof double
 _WINDOW_SECONDS = 0.5
 
@@ -207,6 +210,10 @@ class Assistant:
             return kind, self._turn_seconds
         if self._turns == 0 and since < max(0.1, 0.1 * elapsed):
             return kind, 0.0  # the search is still in the middle of its first descent
+        limit = self._monitor.stop.seconds
+        dated = self._instance.objective == LATENESS and self._instance.n_operations <= _DATED
+        if dated and limit is not None and elapsed > (1 - _DATED_PART) * limit and not slow_search:
+            return "proof", float("inf")
         share = _LEAST_SHARE if best <= _CLOSE * self._monitor.lower_bound else 0.0
         share = next((share for most, share in _SHARES if self._instance.n_operations <= most), share)
         more = next((factor for fraction, factor in _STALLED if since > fraction * elapsed), 1.0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 
 import l2s_plugin as l2s
-from heuristics import dispatch, solve
+from heuristics import Configuration, dispatch, solve
 from heuristics.monitor import SearchError
 from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
@@ -82,6 +83,26 @@ def test_what_cp_sat_finds_goes_to_the_search(monkeypatch):
     )
     check(result, first.makespan - 1)
     assert result.stopped_by == "target"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "objective", "seconds", "to_the_end"),
+    [
+        (10, "lateness", 49.0, False),
+        (10, "lateness", 51.0, True),
+        (10, "makespan", 51.0, False),
+        (50, "lateness", 51.0, False),  # 300 operations
+    ],
+)
+def test_with_due_dates_the_second_half_of_a_run_is_for_a_proof(jobs, objective, seconds, to_the_end):
+    instance = l2s.generate.with_dates(l2s.generate.uniform(jobs, 6, 1), 1).with_objective(objective)
+    monitor = SimpleNamespace(
+        instance=instance, seconds=seconds, history=[(seconds - 20, 1, 900)], lower_bound=500,
+        stop=l2s.stop.seconds(100), way=Configuration("hybrid"),
+    )  # fmt: skip
+    assistant = hybrid_search.Assistant(SimpleNamespace(monitor=monitor), 1, {})  # type: ignore[arg-type]
+    kind, turn = assistant._next_turn(False)
+    assert ((kind, turn) == ("proof", float("inf"))) == to_the_end
 
 
 class NoMoves:
