@@ -46,7 +46,8 @@ def solve(
     With more than one worker, the threads exchange their best schedules, and a limit in steps still gives the same
     result for the same number of workers.
 
-    Options: those of `tabu_search`, and `workers`, `polisher`, `population`, `patience`; see `Configuration`.
+    Options: those of `tabu_search`, and `workers`, `polisher`, `population`, `horizon`, `patience`: see
+    `Configuration`.
     """
     return search("memetic", instance, selector=selector, neighbourhood=neighbourhood, stop=stop, **options)
 
