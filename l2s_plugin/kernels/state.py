@@ -156,8 +156,8 @@ def update_ends(state, start):
     """Recompute the ends of all operations from position `start` of the linear order on, and the makespan."""
     duration, job_pred, machine_pred = state.duration, state.job_pred, state.machine_pred
     end, order = state.end, state.order
-    for i in range(start, order.shape[0]):
-        x = order[i]
+    for i in range(np.uint64(order.shape[0] - start)):  # unsigned: as in `update_tails`
+        x = order[np.uint64(start) + i]
         end[x] = max(end[job_pred[x]], end[machine_pred[x]]) + duration[x]
     makespan = 0
     for x in state.job_last:
