@@ -1,4 +1,4 @@
-"""Members of a population: how they are born, how they are recombined, and which of them stay so that they differ."""
+"""Populations: how members are born, how they are recombined, and which of them stay so that they differ."""
 
 from __future__ import annotations
 
@@ -84,3 +84,40 @@ def survivors(members: Sequence[Member], places: Sequence[Places], count: int, r
         waiting.remove(chosen)
         stay.append(chosen)
     return stay
+
+
+class Population:
+    """Schedules of an instance that are no copies of each other."""
+
+    def __init__(self, instance: Instance, members: Sequence[Member] = ()) -> None:
+        self.instance = instance
+        self.members: list[Member] = []
+        self._places: list[Places] = []  # of the members
+        self.take_in(members)
+
+    def take_in(self, members: Sequence[Member]) -> None:
+        """Add those that are not there yet."""
+        for member in members:
+            if any(member is own for own in self.members):
+                continue
+            places = member.places(self.instance)
+            if not any(np.array_equal(places, own) for own in self._places):
+                self.members.append(member)
+                self._places.append(places)
+
+    def reduce(self, count: int, required: float) -> None:
+        """Let members leave until there are no more than `count`: see `survivors`."""
+        if len(self.members) > count:
+            stay = survivors(self.members, self._places, count, required)
+            self.members = [self.members[k] for k in stay]
+            self._places = [self._places[k] for k in stay]
+
+    def spread(self) -> float:
+        """The mean distance of two members."""
+        return mean_distance(self._places)
+
+    def copy(self) -> Population:
+        """One that can change without this one."""
+        twin = Population(self.instance)
+        twin.members, twin._places = [*self.members], [*self._places]
+        return twin

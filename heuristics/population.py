@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Unpack
 
@@ -12,12 +12,11 @@ from heuristics.configuration import Configuration, Ending, SearchOptions, searc
 from heuristics.hosts.trajectories import compile_kernels, default_tenure, first_order, tabu_defaults, tabu_memory
 from heuristics.loop import kernels
 from heuristics.loop.search import PYTHON, Search, Selection
-from heuristics.members import NO_MEMBER, Member, Order, Places, mean_distance, random_order, recombine, survivors
+from heuristics.members import NO_MEMBER, Member, Order, Population, random_order, recombine
 from heuristics.monitor import Monitor, Pace
 from heuristics.race import Race
 from heuristics.result import Result
 from l2s_plugin.instance import Instance
-from l2s_plugin.schedule import Schedule
 from l2s_plugin.stop import Stop
 
 POLISH_EVERY = 2  # of the trajectories, once the population is complete
@@ -72,7 +71,7 @@ def memetic(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
                     task.result()
                 steps = sum(island.search.step for island in islands)
                 if until % per_exchange == 0:
-                    exchange_bests(islands)
+                    share_members(islands)
                 if all(island.barren for island in islands):
                     monitor.stopped_by = monitor.stopped_by or "no moves"
         islands[0].rest()
@@ -98,6 +97,14 @@ def population_tenure(instance: Instance) -> tuple[int, int]:
     longer = min(max(1.0, (instance.n_operations / _USUAL_SIZE) ** 0.5), _LONGEST_MEMORY)
     low, high = default_tenure(instance)
     return int(longer * low), int(longer * high)
+
+
+def population_size(way: Configuration, horizon: int | None) -> int:
+    """How many members a complete population has in a run of so many steps, of all workers together."""
+    if way.population is not None:
+        return way.population
+    affordable = (horizon or 0) // (_TRAJECTORIES_PER_MEMBER * (way.patience or 1))
+    return min(max(affordable, _LEAST_MEMBERS), _MOST_MEMBERS)
 
 
 def settle(way: Configuration, monitor: Monitor) -> list[Island]:
@@ -144,21 +151,20 @@ def shares_of(steps: int | None, workers: int) -> list[int]:
     return [kernels.FOREVER if steps is None else (steps + workers - 1 - k) // workers for k in range(workers)]
 
 
-def ring(bests: Sequence[Member]) -> Iterator[tuple[int, Member]]:
-    """What populations learn from each other: each its neighbour's best schedule, if that is better than its own."""
-    for k, neighbour in enumerate([*bests[1:], *bests[:1]]):
-        if neighbour < bests[k]:
-            yield k, neighbour
-
-
-def exchange_bests(islands: list[Island]) -> None:
-    """Every island learns its neighbour's best schedule."""
-    for k, neighbour in ring([island.best for island in islands]):
-        islands[k].insert(Member.of(Schedule.from_linear_order(islands[k].search.instance, neighbour.order)))
+def share_members(islands: Sequence[Island]) -> None:
+    """Make one population of all, and let every island go on with it."""
+    if len(islands) > 1:
+        newest = max(islands, key=lambda island: island.generation)
+        others = [island for island in islands if island is not newest]
+        for island in others:
+            if island.generation == newest.generation:
+                newest.take_in(island.members)
+        for island in others:
+            island.go_on_with(newest)
 
 
 class Island:
-    """One population and the search that improves its members; one thread works on it at a time.
+    """A population and the search that improves its members; one thread works on it at a time.
 
     `members` are there from the beginning, and that many fewer are born from random orders.
 
@@ -178,10 +184,10 @@ class Island:
         required: float | None = None,
     ) -> None:
         self.search = search
-        self.members: list[Member] = []
+        self._population = Population(search.instance, members)
         self.best = min(members, default=NO_MEMBER)
+        self.generation = 0  # how often the population began anew
         self.horizon = None if way.horizon is None else max(1, way.horizon // (way.workers or 1))
-        self._places: list[Places] = []  # of the members
         self._required = required  # how far from each other members must be, if others know that
         self._apart = 0.0  # the same at the beginning
         self._way = way
@@ -196,8 +202,10 @@ class Island:
         self._begun = search.step
         self._race = Race(way.patience or 0)
         self._clock = 0.0
-        for member in members:
-            self.insert(member)
+
+    @property
+    def members(self) -> list[Member]:
+        return self._population.members
 
     def begin(self, monitor: Monitor, order: Order | None = None) -> None:
         """Start the first trajectory, there or as all others; the clock runs."""
@@ -233,12 +241,7 @@ class Island:
     @property
     def _size(self) -> int:
         """How many members a complete population has."""
-        if self._way.population is not None:
-            return self._way.population
-        if self.horizon is None:
-            return _LEAST_MEMBERS
-        affordable = self.horizon // (_TRAJECTORIES_PER_MEMBER * (self._way.patience or 1))
-        return min(max(affordable, _LEAST_MEMBERS), _MOST_MEMBERS)
+        return population_size(self._way, self.horizon and self.horizon * (self._way.workers or 1))
 
     def evolve(self, monitor: Monitor, until_step: int, workers: int, others: Sequence[Island] = ()) -> None:
         """Search until the step counter reaches `until_step`, the bound is met, or time is up.
@@ -275,8 +278,8 @@ class Island:
         if whole:
             self.harvest()
         if self._complete and self._has_converged():
-            self._keep([self.members.index(min(self.members))])
-            self._born, self._youth = 1, self.search.step
+            self._population.reduce(1, 0.0)
+            self.generation, self._born, self._youth = self.generation + 1, 1, self.search.step
         self._polishing = self._complete and self._way.polisher is not None and self._trajectories % POLISH_EVERY == 0
         self.search.switch(self.prepare_polisher() if self._polishing else self._usual)
         self.search.start(self._next_start())
@@ -303,27 +306,26 @@ class Island:
 
     def harvest(self) -> None:
         """Put what the trajectory has found into the population."""
-        self.insert(Member(self.search.best_makespan, self.search.best_order_by_start()))
+        self.take_in([Member(self.search.best_makespan, self.search.best_order_by_start())])
 
-    def insert(self, member: Member) -> None:
-        """Take a schedule in; when there are too many, one leaves. Copies are left out."""
-        places = member.places(self.search.instance)
-        if any(np.array_equal(places, own) for own in self._places):
-            return
-        self.members.append(member)
-        self._places.append(places)
+    def take_in(self, members: Sequence[Member]) -> None:
+        """Put schedules into the population; when there are too many, some leave."""
+        self._population.take_in(members)
+        self._born = max(self._born, len(self.members))
         if len(self.members) > self._size:
-            self._keep(survivors(self.members, self._places, self._size, self._distance()))
+            self._population.reduce(self._size, self._distance())
 
-    def _keep(self, rows: Sequence[int]) -> None:
-        self.members = [self.members[k] for k in rows]
-        self._places = [self._places[k] for k in rows]
+    def go_on_with(self, other: Island) -> None:
+        """Take over the population of another island, and what it is planned for."""
+        self._population, self.generation = other._population.copy(), other.generation
+        self._born, self._youth = other._born, other._youth
+        self.horizon, self._apart = other.horizon, other._apart
 
     def _distance(self) -> float:
         """How far from each other members must be by now."""
         if self._required is not None or self.horizon is None:
             return self._required or 0.0
-        self._apart = self._apart or VARIETY * mean_distance(self._places)
+        self._apart = self._apart or VARIETY * self._population.spread()
         return self._apart * max(0.0, 1 - self.search.step / self.horizon)
 
     def _has_converged(self) -> bool:

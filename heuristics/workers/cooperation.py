@@ -1,4 +1,4 @@
-"""Several searches on one instance, in processes or on machines of their own, that exchange their best schedules."""
+"""Several searches on one instance, in processes or on machines of their own, that share one population."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import numpy as np
 from heuristics.configuration import Configuration, Options, run
 from heuristics.hosts.trajectories import first_schedule, tabu_memory
 from heuristics.loop.search import Search
-from heuristics.members import Member, mean_distance
+from heuristics.members import Member, Population
 from heuristics.monitor import Listener, Monitor, SearchError
-from heuristics.population import VARIETY, Island, population_defaults, ring, shares_of
+from heuristics.population import VARIETY, Island, population_defaults, population_size, shares_of
 from heuristics.result import Result
 from heuristics.workers.portfolio import with_selectors
 from heuristics.workers.processes import ProcessPool
@@ -44,15 +44,15 @@ def cooperate(
     listener: Listener | None = None,
     **options: Unpack[Options],
 ) -> Result:
-    """Search with several populations that exchange their best schedules.
+    """Search with several workers on one population.
 
-    The algorithm is that of `solve`, whose threads share one process; here every population is a task for an executor,
-    so that they can be on many machines, and selectors written in Python do not wait for each other. In rounds, each
-    population is improved on its own and then learns its neighbour's best schedule. A worker that dies costs its
-    population one round. For a limit in steps the result depends on the seed and the number of workers alone.
+    The algorithm is that of `solve`, whose threads share one process; here every worker is a task for an executor, so
+    that they can be on many machines, and selectors written in Python do not wait for each other. In rounds, each
+    worker improves the population on its own; what they have found is then put together. A worker that dies costs one
+    of its rounds. For a limit in steps the result depends on the seed and the number of workers alone.
 
-    Options: those of `solve`, and `exchange`; `workers` (2 unless given) are the populations, as many as the executor
-    can run at once. Selectors and neighbourhood must be such that they can be sent to other processes: names are. The
+    Options: those of `solve`, and `exchange`; `workers` (2 unless given) are as many tasks as the executor can run
+    at once. Selectors and neighbourhood must be such that they can be sent to other processes: names are. The
     executor is any of `concurrent.futures`, and stays open; processes of this machine when None.
     """
     way = Configuration(partial(cooperation, executor=executor), selector, neighbourhood, stop=stop, **options)
@@ -123,33 +123,34 @@ class Round:
     way: Configuration  # with the seed of the run and the stop of the round
     worker: int
     number: int
+    first: Member | None  # where to begin; as the population says, if that is None
     members: tuple[Member, ...]
     required: float  # how far from each other they must be
 
 
 class _Team:
-    """The populations, where nobody works on them."""
+    """The population that all work on, while nobody does."""
 
     def __init__(self, instance: Instance, way: Configuration, first: list[Member], executor: Executor) -> None:
         self.steps = 0
         self.parts: dict[str, Any] = {}
-        self._instance, self._way = instance, way
-        self._members: list[tuple[Member, ...]] = [(member,) for member in first]
-        self._apart = [0.0] * len(first)  # how far from each other members had to be at the beginning
-        self._bests = first
+        self.best = min(first)
+        self._instance, self._way, self._first = instance, way, first
+        self._population = Population(instance)
+        self._apart = 0.0  # how far from each other members had to be at the beginning
         self._executor = executor
-
-    @property
-    def best(self) -> Member:
-        return min(self._bests)
 
     def work(self, stops: list[Stop], number: int = 0, monitor: Monitor | None = None) -> None:
         """One round of all, and the exchange after it."""
-        left = _share_left(monitor, self.steps)
+        required = _share_left(monitor, self.steps) * self._apart
+        members = tuple(self._population.members)
         rounds = [
-            Round(self._instance, replace(self._way, stop=stop), k, number, members, left * apart)
-            for k, (stop, members, apart) in enumerate(zip(stops, self._members, self._apart, strict=True))
+            Round(
+                self._instance, replace(self._way, stop=stop), k, number, None if members else first, members, required
+            )
+            for k, (stop, first) in enumerate(zip(stops, self._first, strict=True))
         ]
+        found: list[tuple[Member, ...]] = [()] * len(rounds)
         errors = []
         given_up = partial(_given_up, monitor)
         try:
@@ -157,12 +158,8 @@ class _Team:
                 if outcome.error is not None:
                     errors.append(outcome.error)
                     continue
-                worker = outcome.task.worker
-                self._members[worker], best, steps, self.parts, failure = outcome.value
-                self._bests[worker] = min(self._bests[worker], best, *self._members[worker])
-                if self._apart[worker] == 0 and len(self._members[worker]) > 1:
-                    places = [member.places(self._instance) for member in self._members[worker]]
-                    self._apart[worker] = VARIETY * mean_distance(places)
+                found[outcome.task.worker], best, steps, self.parts, failure = outcome.value
+                self.best = min(self.best, best)
                 self.steps += steps
                 if monitor is not None:
                     if failure:
@@ -174,14 +171,24 @@ class _Team:
         if len(errors) == len(rounds):
             raise L2SError(errors[0])
         for error in dict.fromkeys(errors):
-            warnings.warn(f"a population lost a round: {error}", RuntimeWarning, stacklevel=3)
-        for k, neighbour in ring(list(self._bests)):
-            self._members[k] += (neighbour,)
-            self._bests[k] = neighbour
+            warnings.warn(f"a worker lost a round: {error}", RuntimeWarning, stacklevel=3)
+        if number > 0:
+            self._put_together(found, required)
+
+    def _put_together(self, found: list[tuple[Member, ...]], required: float) -> None:
+        """Make one population of what the workers have found."""
+        population = Population(self._instance)
+        for members in found:
+            population.take_in(members)
+        population.reduce(population_size(self._way, self._way.horizon), required)
+        if population.members:  # not all were lost
+            self._population = population
+        if self._apart == 0 and len(population.members) > 1:
+            self._apart = VARIETY * population.spread()
 
 
 def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, Any], str]:
-    """In a worker: improve a population; its members, the best schedule found, the steps taken, what the search was
+    """In a worker: improve the population; its members, the best schedule found, the steps taken, what the search was
     made of, and what went wrong in it, if anything did."""
     way, instance = with_selectors(task.way), task.instance
     sequence = np.random.SeedSequence((way.seed, task.worker, task.number))
@@ -192,7 +199,7 @@ def run_round(task: Round) -> tuple[tuple[Member, ...], Member, int, dict[str, A
         island.prepare_polisher()
     failure, stop = "", way.limits
     with Monitor(instance, way, registry=Registry()) as monitor:  # observers hear of it from the coordinator
-        island.begin(monitor, task.members[0].order if len(task.members) == 1 else None)
+        island.begin(monitor, None if task.first is None else task.first.order)
         island.evolve(monitor, shares_of(stop.steps, 1)[0], 1)
         best = Member.of(Schedule.from_linear_order(instance, island.best.order))
         island.harvest()

@@ -16,10 +16,10 @@ from heuristics.monitor import Listener, Monitor
 from heuristics.population import (
     Island,
     begin,
-    exchange_bests,
     planned,
     population_defaults,
     settle,
+    share_members,
     shares_of,
     steps_per_round,
 )
@@ -134,7 +134,7 @@ class Crews:
         if self.slow is not False:
             self._measure((self.steps - before) / count, max(time.perf_counter() - begin, 1e-6))
         if all(island.search.step % self._per_round == 0 for island in crew) or self.slow:
-            exchange_bests(self._islands)
+            share_members(self._islands)
 
     def _measure(self, steps: float, seconds: float) -> None:
         """Find out how fast the search is, and how many steps make a round if it is slow."""
@@ -152,7 +152,7 @@ def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
     elif known.length < best.makespan:
         member = Member.of(known)
         for island in islands:
-            island.insert(member)
+            island.take_in([member])
             island.best = min(island.best, member, key=lambda m: m.makespan)
         islands[0].search.start(member.order)  # one of them goes on from there at once
 

@@ -9,11 +9,12 @@ import subprocess
 import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 import l2s_plugin as l2s
 from heuristics import ProcessPool, cooperate, dispatch, solve
-from heuristics.members import Member
+from heuristics.members import Member, random_order
 from l2s_plugin.errors import L2SError
 from tests import tasks
 
@@ -61,29 +62,29 @@ def test_goes_on_from_a_schedule_and_is_never_worse(pool):
     assert result.makespan <= start.makespan
 
 
-def test_every_population_learns_its_neighbours_best_schedule(monkeypatch):
-    """A recording in place of the search: three populations, of which one finds something in the first round."""
-    instance = l2s.load("ft06")
-    rounds = []
+def test_all_workers_go_on_with_what_each_of_them_has_found(monkeypatch):
+    """A recording in place of the search: three workers, each of which finds another schedule in every round."""
+    instance, rng = l2s.load("ft06"), np.random.default_rng(0)
+    rounds, found = [], []
 
     def record(task):
         rounds.append(task)
-        best = min(task.members, key=lambda member: member.makespan)
-        if task.worker == 1 and task.number == 1:
-            best = Member(best.makespan - 1, best.order)
-        polished = Member(best.makespan - 1, best.order) if task.worker == 2 and task.number == 4 else best
-        return (best, *task.members[1:]), polished, 100, {}, ""
+        order = random_order(instance, rng)
+        found.append(Member.of(l2s.Schedule.from_linear_order(instance, order)))
+        return (*task.members, found[-1]), found[-1], 100, {}, ""
 
     monkeypatch.setattr("heuristics.workers.cooperation.run_round", record)
     with ThreadPoolExecutor(1) as executor:
-        cooperate(instance, l2s.stop.no_improvement(900), workers=3, executor=executor)
-    first = dispatch(instance, "fdd/mwkr").makespan
-    best_known = {(task.number, task.worker): min(m.makespan for m in task.members) for task in rounds}
-    assert [best_known[1, worker] for worker in range(3)] == [first] * 3
-    assert [best_known[2, worker] for worker in range(3)] == [first - 1, first - 1, first]
-    assert [best_known[3, worker] for worker in range(3)] == [first - 1] * 3
-    # what was polished is no member, but known to the neighbours
-    assert [best_known[5, worker] for worker in range(3)] == [first - 1, first - 2, first - 1]
+        result = cooperate(instance, l2s.stop.steps(3000), workers=3, population=4, executor=executor)
+    warming_up, first, second, third = [rounds[k : k + 3] for k in (0, 3, 6, 9)]
+    start = dispatch(instance, "fdd/mwkr").makespan
+    assert [task.first.makespan for task in (*warming_up, *first)] == [start] * 6
+    assert all(task.first is None for task in (*second, *third))
+    assert [task.members for task in second] == [tuple(found[3:6])] * 3
+    assert len({task.members for task in third}) == 1
+    assert len(third[0].members) == 4
+    assert min(third[0].members) == min(found[3:9])
+    assert result.makespan == min(start, *(member.makespan for member in found))
 
 
 def test_a_worker_that_dies_costs_one_round_of_its_population_at_most(tmp_path):

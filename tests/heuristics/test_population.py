@@ -15,7 +15,7 @@ from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
 from heuristics.members import Member, mean_distance, random_order, recombine
 from heuristics.monitor import Monitor
-from heuristics.population import Island, population_defaults, population_patience, population_tenure
+from heuristics.population import Island, population_defaults, population_patience, population_tenure, share_members
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.selectors import CompiledSelector
 
@@ -77,8 +77,11 @@ def polished(polisher, steps=4000):
     first = random_order(instance, rng)
     way = Configuration(population=4, patience=100, polisher=polisher, stop=l2s.stop.steps(steps))
     island = Island(search, way, rng)
-    insert, entered = island.insert, []
-    island.insert = lambda member: (entered.append((search.selector.name, member)), insert(member))  # type: ignore[method-assign]
+    take_in, entered = island.take_in, []
+    island.take_in = lambda members: (  # type: ignore[method-assign]
+        entered.extend((search.selector.name, member) for member in members),
+        take_in(members),
+    )
     with Monitor(instance, way) as monitor:
         island.begin(monitor, first)
         island.evolve(monitor, steps, 1)
@@ -169,7 +172,7 @@ def test_a_run_against_the_clock_can_be_repeated_by_its_steps_and_what_it_planne
     [
         ({"stop": l2s.stop.steps(100)}, 8),
         ({"stop": l2s.stop.steps(12_500 * 30 * 12)}, 12),
-        ({"stop": l2s.stop.steps(12_500 * 30 * 24), "workers": 2}, 12),
+        ({"stop": l2s.stop.steps(12_500 * 30 * 12), "workers": 2}, 12),
         ({"stop": l2s.stop.steps(10**9)}, 16),
         ({"stop": l2s.stop.steps(100), "horizon": 10**9}, 16),
         ({"stop": l2s.stop.steps(10**9), "population": 5}, 5),
@@ -183,7 +186,7 @@ def test_a_population_is_the_larger_the_longer_the_run(options, size):
     island, rng = Island(search, way, np.random.default_rng(0)), np.random.default_rng(1)
     for _ in range(40):
         order = random_order(instance, rng)
-        island.insert(Member.of(l2s.Schedule.from_linear_order(instance, order)))
+        island.take_in([Member.of(l2s.Schedule.from_linear_order(instance, order))])
     assert len(island.members) == size
 
 
@@ -201,8 +204,7 @@ def test_members_must_be_far_apart_at_first_and_need_not_be_in_the_end():
         search.start(born[0].order)
         search.run(step)
         island = Island(search, way, rng)
-        for member in born:
-            island.insert(member)
+        island.take_in(born)
         found[step] = (
             sum(member.makespan for member in island.members),
             mean_distance([member.places(instance) for member in island.members]),
@@ -210,3 +212,36 @@ def test_members_must_be_far_apart_at_first_and_need_not_be_in_the_end():
     assert found[1000][0] == sum(member.makespan for member in sorted(born)[:6])
     assert found[0][0] >= found[500][0] >= found[1000][0]
     assert found[0][1] > found[1000][1]
+
+
+@pytest.fixture
+def three_islands():
+    """Islands with three members each, all different, and what they are made of."""
+    instance, rng = l2s.load("la16"), np.random.default_rng(4)
+    way = population_defaults(Configuration(stop=l2s.stop.steps(1000), population=5, workers=3), instance)
+    islands = [Island(Search(instance, "n5", "random", Memory(tenure=(2, 4))), way, rng) for _ in range(3)]
+    for island in islands:
+        orders = [random_order(instance, rng) for _ in range(3)]
+        island.take_in([Member.of(l2s.Schedule.from_linear_order(instance, order)) for order in orders])
+    return islands
+
+
+def test_islands_go_on_with_one_population(three_islands):
+    everything = [member for island in three_islands for member in island.members]
+    share_members(three_islands)
+    first = three_islands[0].members
+    assert len(first) == 5
+    assert min(first) == min(everything)
+    assert all(any(member is one for one in everything) for member in first)
+    assert all(island.members == first and island.members is not first for island in three_islands[1:])
+    share_members(three_islands)
+    assert all(island.members == first for island in three_islands)
+
+
+def test_what_was_given_up_does_not_come_back(three_islands):
+    """A population that has converged begins anew; its old members are still on the other islands."""
+    anew = three_islands[1]
+    anew.generation += 1
+    members = list(anew.members)
+    share_members(three_islands)
+    assert all(island.members == members and island.generation == 1 for island in three_islands)
