@@ -27,7 +27,7 @@ _TRAJECTORIES_PER_MEMBER = 30  # to come, for another member
 _YOUTH = 0.25  # of the run; after that, nothing is born from random orders
 _SLOWER = 0.9  # of the speed of the first trajectory is what a run keeps up, with a polisher
 _PATIENCE = 12_500  # Peng, Lü & Cheng 2015
-_PATIENCE_PER_OPERATION = 20  # a trajectory of a large shop goes on improving for a million steps
+_SLOWLY = 100  # a trajectory in 100x100 goes on improving for millions of steps: operations squared, over this
 _USUAL_SIZE = 1000  # operations; larger shops remember for longer, ...
 _LONGEST_MEMORY = 3.0  # ... up to so many times as long
 
@@ -88,8 +88,8 @@ def population_defaults(way: Configuration, instance: Instance) -> Configuration
 
 
 def population_patience(instance: Instance) -> int:
-    """Steps without improvement after which a trajectory gives way: more than 12,500 in shops above 625 operations."""
-    return max(_PATIENCE, _PATIENCE_PER_OPERATION * instance.n_operations)
+    """Steps without improvement after which a trajectory gives way: more than 12,500 in shops above 1118 operations."""
+    return max(_PATIENCE, instance.n_operations**2 // _SLOWLY)
 
 
 def population_tenure(instance: Instance) -> tuple[int, int]:

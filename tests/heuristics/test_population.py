@@ -143,7 +143,7 @@ def test_an_unknown_polisher_is_told_before_the_search():
 
 @pytest.mark.parametrize(
     ("size", "patience", "longer"),
-    [((30, 20), 12_500, 1), ((100, 40), 80_000, 2), ((100, 100), 200_000, 3), ((200, 200), 800_000, 3)],
+    [((30, 20), 12_500, 1), ((100, 40), 160_000, 2), ((100, 100), 1_000_000, 3), ((200, 200), 16_000_000, 3)],
 )
 def test_trajectories_of_large_shops_are_given_more_time_and_a_longer_memory(size, patience, longer):
     instance = l2s.generate.uniform(*size, seed=1)
