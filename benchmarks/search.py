@@ -2,6 +2,7 @@
 
     python benchmarks/search.py speed                       steps per second by size and neighbourhood
     python benchmarks/search.py gaps --time 10 --seeds 3    mean gap to the best known makespan after 10 s on one core
+    python benchmarks/search.py curve ta42 40x20/2#1 --time 600 --workers 2         the incumbent over time
     python benchmarks/search.py steps                       tabu search at equal numbers of steps
     python benchmarks/search.py plugin                      compiled selectors of others against the built-in rule
     python benchmarks/search.py start                       time to the first result, cold and with cached kernels
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -32,9 +34,10 @@ from typing import Any
 import numpy as np
 
 import l2s_plugin as l2s
-from heuristics import dispatch, local_search, solve, tabu_search
+from heuristics import Configuration, dispatch, local_search, run, solve, tabu_search
 from heuristics.hosts.trajectories import tabu_memory
 from heuristics.loop.search import Search
+from heuristics.training.instances import Size
 from l2s_plugin.data import benchmark_info, benchmark_sets
 from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.selectors import CompiledSelector, score_kernel
@@ -116,6 +119,26 @@ def gaps(options: argparse.Namespace) -> list[dict[str, Any]]:
                 "k steps/s": f"{sum(run[4] for run in mine) / sum(run[3] for run in mine) / 1000:.0f}",
             }
         )
+    return rows
+
+
+def curve(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The makespan after parts of the time, of one run after the other."""
+    arguments = {"method": options.method, "workers": options.workers} | json.loads(options.arguments)
+    run(l2s.load("ft06"), Configuration(**arguments, time_limit=0.1))  # compile before the clocks run
+    rows = []
+    for name in options.names:
+        size, _, number = name.partition("#")
+        instance = Size(*map(int, re.split("[x/]", size))).instance(int(number)) if number else l2s.load(name)
+        for seed in range(1, options.seeds + 1):
+            way = Configuration(**arguments, time_limit=options.time, seed=seed, known_bounds=False)
+            result = run(instance, way)
+            row: dict[str, Any] = {"instance": name, "bound": result.lower_bound}
+            for part in (1 / 60, 1 / 20, 1 / 6, 1 / 3, 1 / 2, 1):
+                found = [value for seconds, _, value in result.history if seconds <= part * options.time]
+                row[f"{part * options.time:g} s"] = min(found, default="")
+            rows.append(row | {"k steps/s": f"{result.steps / result.seconds / 1000:.0f}"})
+            print(rows[-1], file=sys.stderr)
     return rows
 
 
@@ -219,15 +242,15 @@ def extreme(options: argparse.Namespace) -> list[dict[str, Any]]:
         "`estimate`, 500 steps": lambda instance: tabu_search(instance, "estimate", "n7", stop=limit, seed=1),
         f"`memetic`, {options.time:g} s": lambda instance: solve(instance, stop=seconds, seed=1),
     }
-    for run in runs.values():
-        run(l2s.load("ft06"))  # compile before the clocks run
+    for search in runs.values():
+        search(l2s.load("ft06"))  # compile before the clocks run
     rows = []
     for n_jobs, n_machines in ((200, 40), (500, 60), (1000, 40)):
         instances = [l2s.generate.uniform(n_jobs, n_machines, seed=seed) for seed in range(1, options.seeds + 1)]
         row: dict[str, Any] = {"": f"{n_jobs}x{n_machines}"}
-        for name, run in runs.items():
+        for name, search in runs.items():
             begin = time.perf_counter()
-            gaps = [100 * (run(each).makespan / l2s.bounds.lower_bound(each) - 1) for each in instances]
+            gaps = [100 * (search(each).makespan / l2s.bounds.lower_bound(each) - 1) for each in instances]
             row[name] = f"{np.mean(gaps):.2f} ({(time.perf_counter() - begin) / len(gaps):.1f} s)"
         rows.append(row)
     return rows
@@ -235,8 +258,10 @@ def extreme(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = {function.__name__: function for function in (speed, gaps, steps, plugin, start, scale, extreme)}
+    commands = {function.__name__: function for function in (speed, gaps, curve, steps, plugin, start, scale, extreme)}
     parser.add_argument("command", choices=commands)
+    parser.add_argument("names", nargs="*", help="curve: the instances")
+    parser.add_argument("--method", default="memetic", help="curve: the method")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--time", type=float, default=10, help="seconds for a run")
