@@ -1,4 +1,4 @@
-"""The strongest search: a population of schedules on every worker; tabu search improves it, recombination feeds it."""
+"""The strongest search: a population of schedules; tabu search improves it on every worker, recombination feeds it."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def solve(
     neighbourhood: Any = None,
     **options: Unpack[SearchOptions],
 ) -> Result:
-    """Find a good schedule: tabu search on a small population of schedules, a population for each of the workers.
+    """Find a good schedule: tabu search on a small population of schedules, by one or more workers.
 
-    With more than one worker, the threads exchange their best schedules, and a limit in steps still gives the same
-    result for the same number of workers.
+    Several workers, a thread each, share the population, and a limit in steps still gives the same result for the same
+    number of workers.
 
     Options: those of `tabu_search`, and `workers`, `polisher`, `population`, `horizon`, `patience`: see
     `Configuration`.
@@ -164,7 +164,7 @@ def share_members(islands: Sequence[Island]) -> None:
 
 
 class Island:
-    """A population and the search that improves its members; one thread works on it at a time.
+    """A worker's copy of the population, and the search that improves it; one thread works on it at a time.
 
     `members` are there from the beginning, and that many fewer are born from random orders.
 
