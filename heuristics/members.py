@@ -14,6 +14,7 @@ from l2s_plugin.schedule import Schedule, respecting
 
 Order = NDArray[np.uint32]
 Places = NDArray[np.int32]
+Distances = NDArray[np.float64]
 
 
 @dataclass(frozen=True, order=True)
@@ -59,17 +60,7 @@ def recombine(a: Order, b: Order, rng: np.random.Generator, least: float = 0.3, 
     return np.concatenate((a[:cut], b[~begun[b]]))
 
 
-def distance(a: Places, b: Places) -> float:
-    """By how many places on its machine an operation is displaced, on average."""
-    return float(np.abs(a - b).mean())
-
-
-def mean_distance(places: Sequence[Places]) -> float:
-    """Over all pairs."""
-    return float(np.mean([distance(a, b) for k, a in enumerate(places) for b in places[:k]]))
-
-
-def survivors(members: Sequence[Member], places: Sequence[Places], count: int, required: float) -> list[int]:
+def survivors(members: Sequence[Member], distances: Distances, count: int, required: float) -> list[int]:
     """Which `count` of the members stay: the best one, then again and again the best of those that are at least
     `required` from all that stay, or else the one that is farthest from them.
 
@@ -77,22 +68,24 @@ def survivors(members: Sequence[Member], places: Sequence[Places], count: int, r
     """
     waiting = sorted(range(len(members)), key=lambda k: members[k])
     stay = [waiting.pop(0)]
-    nearest = dict.fromkeys(waiting, np.inf)
+    nearest = distances[stay[0]]
     while waiting and len(stay) < count:
-        nearest = {k: min(nearest[k], distance(places[k], places[stay[-1]])) for k in waiting}
-        chosen = next((k for k in waiting if nearest[k] >= required), max(waiting, key=lambda k: nearest[k]))
-        waiting.remove(chosen)
+        far_enough = np.flatnonzero(nearest[waiting] >= required)
+        chosen = waiting.pop(int(far_enough[0] if len(far_enough) else nearest[waiting].argmax()))
         stay.append(chosen)
+        nearest = np.minimum(nearest, distances[chosen])
     return stay
 
 
 class Population:
-    """Schedules of an instance that are no copies of each other."""
+    """Schedules of an instance that are no copies of each other, and their `distances`: by how many places on its
+    machine an operation is displaced, on average."""
 
     def __init__(self, instance: Instance, members: Sequence[Member] = ()) -> None:
         self.instance = instance
         self.members: list[Member] = []
-        self._places: list[Places] = []  # of the members
+        self.distances: Distances = np.zeros((0, 0))
+        self._places: Places = np.zeros((0, instance.n_operations), np.int32)  # of the members, a row each
         self.take_in(members)
 
     def take_in(self, members: Sequence[Member]) -> None:
@@ -101,23 +94,26 @@ class Population:
             if any(member is own for own in self.members):
                 continue
             places = member.places(self.instance)
-            if not any(np.array_equal(places, own) for own in self._places):
+            distances = np.abs(self._places - places).mean(axis=1)
+            if distances.all():  # no copy of another
                 self.members.append(member)
-                self._places.append(places)
+                self._places = np.vstack((self._places, places))
+                self.distances = np.pad(self.distances, (0, 1))
+                self.distances[-1, :-1] = self.distances[:-1, -1] = distances
 
     def reduce(self, count: int, required: float) -> None:
         """Let members leave until there are no more than `count`: see `survivors`."""
         if len(self.members) > count:
-            stay = survivors(self.members, self._places, count, required)
+            stay = survivors(self.members, self.distances, count, required)
             self.members = [self.members[k] for k in stay]
-            self._places = [self._places[k] for k in stay]
+            self._places, self.distances = self._places[stay], self.distances[np.ix_(stay, stay)]
 
     def spread(self) -> float:
         """The mean distance of two members."""
-        return mean_distance(self._places)
+        return float(self.distances[np.tril_indices(len(self.members), -1)].mean())
 
     def copy(self) -> Population:
         """One that can change without this one."""
         twin = Population(self.instance)
-        twin.members, twin._places = [*self.members], [*self._places]
+        twin.members, twin._places, twin.distances = [*self.members], self._places, self.distances
         return twin

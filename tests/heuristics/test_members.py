@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.members import Member, distance, mean_distance, random_order, recombine, survivors
+from heuristics.members import Member, Population, random_order, recombine, survivors
 from l2s_plugin.schedule import Schedule
 from tests.strategies import instances, linear_orders
 
@@ -46,9 +46,12 @@ def test_distance_is_how_far_operations_are_displaced_on_their_machines(data, in
     a, b = (Schedule.from_linear_order(instance, data.draw(linear_orders(instance))) for _ in range(2))
     orders = zip(a.machine_orders, b.machine_orders, strict=True)
     displaced = [abs(one.tolist().index(x) - other.tolist().index(x)) for one, other in orders for x in one]
-    places = [Member.of(schedule).places(instance) for schedule in (a, b)]
-    assert distance(*places) == np.mean(displaced)
-    assert mean_distance(places) == distance(*places)
+    population = Population(instance, [Member.of(a), Member.of(b), Member.of(a)])
+    if any(displaced):
+        assert population.distances.tolist() == [[0, np.mean(displaced)], [np.mean(displaced), 0]]
+        assert population.spread() == np.mean(displaced)
+    else:  # copies are left out
+        assert len(population.members) == 1
 
 
 @settings(deadline=None)
@@ -60,13 +63,14 @@ def test_distance_is_how_far_operations_are_displaced_on_their_machines(data, in
 def test_the_best_stay_that_are_far_from_each_other(given_members, count, required):
     """Members are points on a line here; those that stay are chosen as slowly and plainly as can be."""
     members = [Member(value, np.zeros(0, np.uint32)) for value, _ in given_members]
-    places = [np.array([point], np.int32) for _, point in given_members]
-    stay = survivors(members, places, count, required)
+    points = np.array([float(point) for _, point in given_members])
+    distances = np.abs(points[:, None] - points)
+    stay = survivors(members, distances, count, required)
     assert len(stay) == len({*stay}) == min(count, len(members))
     assert members[stay[0]] == min(members)
     for k in range(1, len(stay)):
         gone = [j for j in range(len(members)) if j not in stay[:k]]
-        gaps = {j: min(distance(places[j], places[i]) for i in stay[:k]) for j in gone}
+        gaps = {j: min(distances[j, i] for i in stay[:k]) for j in gone}
         far = [j for j in gone if gaps[j] >= required]
         if far:
             assert stay[k] in far
@@ -74,7 +78,6 @@ def test_the_best_stay_that_are_far_from_each_other(given_members, count, requir
         else:
             assert gaps[stay[k]] == max(gaps.values())
     if required == 0 or (
-        count < len(members)
-        and all(distance(places[i], places[j]) >= required for i, j in combinations(range(len(members)), 2))
+        count < len(members) and all(distances[i, j] >= required for i, j in combinations(range(len(members)), 2))
     ):
         assert sorted(members[k].makespan for k in stay) == sorted(m.makespan for m in members)[:count]

@@ -13,7 +13,7 @@ from heuristics.configuration import Configuration
 from heuristics.hosts.trajectories import default_tenure
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
-from heuristics.members import Member, mean_distance, random_order, recombine
+from heuristics.members import Member, Population, random_order, recombine
 from heuristics.monitor import Monitor
 from heuristics.population import Island, population_defaults, population_patience, population_tenure, share_members
 from l2s_plugin.errors import L2SError, PluginError
@@ -207,7 +207,7 @@ def test_members_must_be_far_apart_at_first_and_need_not_be_in_the_end():
         island.take_in(born)
         found[step] = (
             sum(member.makespan for member in island.members),
-            mean_distance([member.places(instance) for member in island.members]),
+            Population(instance, island.members).spread(),
         )
     assert found[1000][0] == sum(member.makespan for member in sorted(born)[:6])
     assert found[0][0] >= found[500][0] >= found[1000][0]
