@@ -63,7 +63,7 @@ class Configuration:
         Selector of every other trajectory, once a population is complete: it begins with the best schedule recombined
         with another. None: no such trajectories.
     population, patience
-        Schedules in a population, 8 to 16 by the length of the run when None; steps without improvement before a
+        Schedules in a population, 8 to 64 by the length of the run when None; steps without improvement before a
         trajectory gives way to the next, `population_patience(instance)` when None.
     horizon
         The number of steps, of all workers, that a population plans for: the nearer it is, the less its members must
@@ -268,7 +268,7 @@ COMMAND_LINE = {
         spelling="--init",
     ),
     "workers": _number("Threads; 1, or all cores (cp-sat, hybrid).", 1),
-    "population": _number("Schedules to recombine; 8 to 16.", 2),
+    "population": _number("Schedules to recombine; 8 to 64.", 2),
     "horizon": _number("Steps that a population plans for; those until the limit.", 1),
     "patience": _number("Steps without a better schedule before a trajectory gives way.", 1),
     "polisher": CommandLine(

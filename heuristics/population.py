@@ -22,8 +22,8 @@ from l2s_plugin.stop import Stop
 POLISH_EVERY = 2  # of the trajectories, once the population is complete
 _POLISHED_SHARE = (0.4, 0.95)  # of the best schedule, in what polishing begins with
 VARIETY = 0.6  # of the mean distance in the first complete population: how far apart members must be at first
-_LEAST_MEMBERS, _MOST_MEMBERS = 8, 16
-_TRAJECTORIES_PER_MEMBER = 30  # to come, for another member
+_LEAST_MEMBERS, _MOST_MEMBERS = 8, 64
+_TRAJECTORIES_PER_MEMBER = 120  # of the shortest kind, in the whole run
 _YOUTH = 0.25  # of the run; after that, nothing is born from random orders
 _SLOWER = 0.9  # of the speed of the first trajectory is what a run keeps up, with a polisher
 _PATIENCE = 12_500  # Peng, Lü & Cheng 2015

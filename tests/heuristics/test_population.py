@@ -171,10 +171,10 @@ def test_a_run_against_the_clock_can_be_repeated_by_its_steps_and_what_it_planne
     ("options", "size"),
     [
         ({"stop": l2s.stop.steps(100)}, 8),
-        ({"stop": l2s.stop.steps(12_500 * 30 * 12)}, 12),
-        ({"stop": l2s.stop.steps(12_500 * 30 * 12), "workers": 2}, 12),
-        ({"stop": l2s.stop.steps(10**9)}, 16),
-        ({"stop": l2s.stop.steps(100), "horizon": 10**9}, 16),
+        ({"stop": l2s.stop.steps(12_500 * 120 * 12)}, 12),
+        ({"stop": l2s.stop.steps(12_500 * 120 * 12), "workers": 2}, 12),
+        ({"stop": l2s.stop.steps(10**9)}, 64),
+        ({"stop": l2s.stop.steps(100), "horizon": 10**9}, 64),
         ({"stop": l2s.stop.steps(10**9), "population": 5}, 5),
         ({"stop": l2s.stop.no_improvement(10)}, 8),
     ],
@@ -184,7 +184,7 @@ def test_a_population_is_the_larger_the_longer_the_run(options, size):
     way = population_defaults(Configuration(**options), instance)
     search = Search(instance, "n5", "estimate", Memory(tenure=(2, 4)))
     island, rng = Island(search, way, np.random.default_rng(0)), np.random.default_rng(1)
-    for _ in range(40):
+    for _ in range(80):
         order = random_order(instance, rng)
         island.take_in([Member.of(l2s.Schedule.from_linear_order(instance, order))])
     assert len(island.members) == size
