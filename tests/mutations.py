@@ -97,7 +97,7 @@ def _policy_readers(folder: Path, through: Any) -> Iterator[Reader]:
     from tests.l2s_plugin.policy.test_importer import authors_weights
 
     config = MovePolicyConfig()
-    weights = {"rule": torch.zeros(27)}
+    weights = {"rule": torch.zeros(28)}
     save_policy(folder / "valid", config, weights, {"note": "a", "curve": [[1, 2.5]]}, neighbourhoods=["n5"])
 
     def listed(path: Path) -> str:

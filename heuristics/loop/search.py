@@ -139,9 +139,15 @@ class Search:
         end, position = state.end[:n], state.position[:n]
         return np.lexsort((position, end, end - state.duration[:n])).astype(np.uint32)
 
-    def start(self, linear_order: NDArray[Any]) -> None:
-        """Begin anew from a schedule given as a linear order, with an empty memory; the step counter goes on."""
+    def start(self, linear_order: NDArray[Any], drawn_to: NDArray[Any] | None = None) -> None:
+        """Begin anew from a schedule given as a linear order, with an empty memory; the step counter goes on.
+
+        A policy over moves may go by another linear order, of the schedule that the search is `drawn_to`.
+        """
         set_order(self.state, np.ascontiguousarray(linear_order, np.uint32))
+        self.state.drawn_to[:] = 0
+        if drawn_to is not None:
+            self.state.drawn_to[drawn_to] = np.arange(len(drawn_to))
         begin_record(self.state, self.record, self.rules)
 
     def take_events(self) -> list[tuple[int, int]]:

@@ -36,9 +36,11 @@ class MoveFeature(IntEnum):
     MOVED_128_V = 24
     AS_INCUMBENT = 25  # the incumbent has v before u
     SHORTER_PATH = 26  # of the two whose longer one is the estimate, above the makespan
+    AS_DRAWN_TO = 27  # the schedule that the search is drawn to has v before u
 
 
 N_MOVE_FEATURES = len(MoveFeature)
+FEWEST_MOVE_FEATURES = 27  # that the policy of a file may know; new ones come last
 COMMON = (MoveFeature.GAP, MoveFeature.AGE, MoveFeature.CHOICES)  # the same for all moves of a state
 
 # What a network over graphs is told beside the graph: of an operation, and of a move

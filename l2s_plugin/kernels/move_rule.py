@@ -18,8 +18,10 @@ from l2s_plugin.selectors import score_kernel
 
 # Features that cost something, by what they are computed from. Where a policy has no use for any of a group, they are
 # left out.
-RECENCY, SHAPE, DURATIONS, BEFORE_IN_JOB, AFTER_IN_JOB, ON_MACHINE, MOVED, INCUMBENT, PATHS = (1 << k for k in range(9))
-EVERYTHING = (1 << 9) - 1
+RECENCY, SHAPE, DURATIONS, BEFORE_IN_JOB, AFTER_IN_JOB, ON_MACHINE, MOVED, INCUMBENT, PATHS, DRAWN_TO = (
+    1 << k for k in range(10)
+)
+EVERYTHING = (1 << 10) - 1
 FEATURE_GROUPS = {
     RECENCY: (Feature.RECENCY_4, Feature.RECENCY_16, Feature.RECENCY_64, Feature.RECENCY_512, Feature.RETURNS),
     SHAPE: (Feature.PLACE, Feature.FORWARD, Feature.PASSED),
@@ -30,6 +32,7 @@ FEATURE_GROUPS = {
     MOVED: (Feature.MOVED_16_U, Feature.MOVED_16_V, Feature.MOVED_128_U, Feature.MOVED_128_V),
     INCUMBENT: (Feature.AS_INCUMBENT,),
     PATHS: (Feature.SHORTER_PATH,),
+    DRAWN_TO: (Feature.AS_DRAWN_TO,),
 }
 
 # The beginning of `parameters`
@@ -123,6 +126,8 @@ def fill_move_features(state, moves, row, per_duration, smallest, groups, featur
     if groups & PATHS:
         own, others = paths(state, u, v, moves.forward[row])
         features[Feature.SHORTER_PATH] = min(max(np.float32(min(own, others) - makespan) * per_duration, -_MOST), _MOST)
+    if groups & DRAWN_TO:
+        features[Feature.AS_DRAWN_TO] = _ONE if state.drawn_to[u] > state.drawn_to[v] else _ZERO
 
 
 @float_kernel

@@ -58,6 +58,7 @@ class State(NamedTuple):
     progress: NDArray[np.int64]  # of the search: its step, the makespan of its incumbent, the step that found it; HALT
     moved: NDArray[np.int64]  # the step in which each operation was moved last; LONG_AGO if in none
     best_position: Int32  # of each operation in the linear order of the incumbent
+    drawn_to: Int32  # the same of the schedule that the search is drawn to; all 0 without one
     times: Int32  # room for one number per operation, for kernels' own use
     window: Operations  # room for as many operations, likewise
     saved: Operations  # and again
@@ -103,6 +104,7 @@ def new_state(instance: Instance, seed: int) -> State:
         progress=np.zeros(4, np.int64),
         moved=np.full(n + 1, LONG_AGO, np.int64),
         best_position=times(),
+        drawn_to=times(),
         times=times(),
         window=np.zeros(max(n, instance.n_machines) + 1, np.uint32),
         saved=operations(),
@@ -141,7 +143,7 @@ def has_dates(state):
     return state.duration.shape[0] > state.position.shape[0]
 
 
-@numba.njit(inline="always")  # a call with a state copies its 21 arrays, and costs a twentieth of a step
+@numba.njit(inline="always")  # a call with a state copies its 22 arrays, and costs a twentieth of a step
 def update_times(state, first, last):
     """Recompute the ends from position `first` of the linear order on, the tails from `last` down, and the makespan."""
     if has_dates(state):

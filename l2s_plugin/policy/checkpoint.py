@@ -123,7 +123,7 @@ def load_policy(path: str | Path, name: str | None = None) -> Policy:
     return Policy(
         name=name or path.name.removesuffix(SUFFIX),
         config=config,
-        weights=checked_weights(config, raw, str(path)),
+        weights=checked_weights(config, config.completed(raw), str(path)),
         record=values["record"],
         host=values["host"],
         neighbourhoods=None if values["neighbourhoods"] is None else tuple(values["neighbourhoods"]),

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self, get_type_hints
 
+import numpy as np
+
 from l2s_plugin.errors import L2SError, unknown_name
-from l2s_plugin.kernels.move_features import N_ARC_FEATURES, N_MOVE_FEATURES, N_NODE_FEATURES
+from l2s_plugin.kernels.move_features import FEWEST_MOVE_FEATURES, N_ARC_FEATURES, N_MOVE_FEATURES, N_NODE_FEATURES
 from l2s_plugin.records import check
 
 Shape = tuple[int, ...]
@@ -55,6 +57,10 @@ class _Architecture:
     def to_dict(self) -> dict[str, Any]:
         """For a JSON header."""
         return asdict(self)  # type: ignore[call-overload]
+
+    def completed(self, weights: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The weights of a file, which may be older than some of what the architecture has now."""
+        return weights
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -187,6 +193,17 @@ class MovePolicyConfig(_Architecture):
         """The rule, and by how much it depends on where the search is."""
         shapes: dict[str, Shape] = {"rule": (N_MOVE_FEATURES,)}
         return shapes | {"drift": (2, N_MOVE_FEATURES)} if self.drift else shapes
+
+    def completed(self, weights: Mapping[str, Any]) -> Mapping[str, Any]:
+        """With the weight 0 for features that were not there when the file was written."""
+
+        def complete(rules: Any) -> Any:
+            known = rules.shape[-1] if rules.ndim else 0
+            if not FEWEST_MOVE_FEATURES <= known < N_MOVE_FEATURES:
+                return rules
+            return np.pad(rules, [(0, 0)] * (rules.ndim - 1) + [(0, N_MOVE_FEATURES - known)])
+
+        return {name: complete(rules) for name, rules in weights.items()}
 
 
 AnyConfig = PolicyConfig | GraphPolicyConfig | MovePolicyConfig

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import l2s_plugin as l2s
 from heuristics import Result, cooperate, dispatch, local_search, solve, tabu_search, tabu_search_batch
 from heuristics.loop import kernels
+from heuristics.loop.memory import Memory
+from heuristics.loop.search import Search
 from heuristics.monitor import SearchError
 from l2s_plugin.errors import L2SError, PluginError, ScheduleError, UnknownNameError
 from l2s_plugin.instance import Instance
@@ -61,6 +63,18 @@ def test_a_run_stops_after_exactly_the_steps_given():
         assert tabu_search(instance, stop=steps(limit)).steps == limit
         assert solve(instance, stop=steps(limit)).steps == limit
     assert tabu_search(instance, stop=steps(0)).makespan == dispatch(instance).makespan
+
+
+def test_a_search_is_drawn_to_a_schedule_until_it_begins_anew():
+    instance = l2s.load("la16")
+    here, there = (dispatch(instance, "random", seed).linear_order for seed in (1, 2))
+    search = Search(instance, "n7", "estimate", Memory(tenure=(2, 4)))
+    search.start(here, there)
+    search.run(50)
+    drawn_to = search.state.drawn_to[: instance.n_operations]
+    assert np.argsort(drawn_to).tolist() == there.tolist()
+    search.start(there)
+    assert not search.state.drawn_to.any()
 
 
 def test_the_number_of_looks_at_the_clock_does_not_change_the_trajectory():

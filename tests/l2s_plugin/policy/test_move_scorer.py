@@ -22,6 +22,7 @@ from l2s_plugin.kernels import move_features, move_rule
 from l2s_plugin.kernels.compile import _kernel_files
 from l2s_plugin.kernels.move_features import COMMON, N_MOVE_FEATURES, MoveFeature
 from l2s_plugin.kernels.move_rule import (
+    DRAWN_TO,
     EVERYTHING,
     FEATURE_GROUPS,
     fill_common_features,
@@ -29,7 +30,7 @@ from l2s_plugin.kernels.move_rule import (
     smallest_admissible,
 )
 from l2s_plugin.kernels.moves import NEVER
-from l2s_plugin.policy import L2SSelector, load_policy
+from l2s_plugin.policy import L2SSelector, load_policy, tensor_file
 from l2s_plugin.policy.checkpoint import Policy, save_policy
 from l2s_plugin.policy.config import MovePolicyConfig
 from l2s_plugin.policy.moves.scorer import MoveScorer, used_groups
@@ -55,11 +56,13 @@ class Watched:
         return row
 
 
-def watch(instance: Any, check: Any, seed: int, neighbourhood: str = "n7", steps: int = 40) -> Search:
+def watch(
+    instance: Any, check: Any, seed: int, neighbourhood: str = "n7", steps: int = 40, drawn_to: Any = None
+) -> Search:
     memory = Memory(tenure=(3, 6), aspiration=True, wait=True)  # every move is the selector's own
     selector = Watched(check)
     search = selector.search = Search(instance, neighbourhood, selector, memory, seed)
-    search.start(first_order(instance, "random", seed, None))
+    search.start(first_order(instance, "random", seed, None), drawn_to)
     search.run(steps)
     return search
 
@@ -98,7 +101,9 @@ def shorter_path(state: Any, u: int, v: int, forward: bool) -> int:
     return min(lengths.pop(moved), max(lengths.values()))
 
 
-def plain_features(state: Any, moves: Any, moved: dict[int, int], best: Any, best_step: int) -> np.ndarray:
+def plain_features(
+    state: Any, moves: Any, moved: dict[int, int], best: Any, best_step: int, drawn_to: list[int]
+) -> np.ndarray:
     """The features by their definitions, from what Python code sees of a search."""
     instance = state.instance
     mean, n = instance.duration.mean(), instance.n_operations
@@ -136,24 +141,27 @@ def plain_features(state: Any, moves: Any, moved: dict[int, int], best: Any, bes
                 16 / (16 + age[0]), 16 / (16 + age[1]), 128 / (128 + age[0]), 128 / (128 + age[1]),
                 float(best[u] > best[v]),
                 np.clip((shorter_path(state, u, v, forward) - makespan) / mean, -3, 3),
+                bool(drawn_to) and drawn_to.index(v) < drawn_to.index(u),
             ]
         )  # fmt: skip
     return np.array(rows)
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**20), st.sampled_from(["n5", "n7"]))
-def test_features_are_what_they_are_called(seed: int, neighbourhood: str) -> None:
+@given(st.integers(0, 2**20), st.sampled_from(["n5", "n7"]), st.booleans())
+def test_features_are_what_they_are_called(seed: int, neighbourhood: str, drawn: bool) -> None:
     instance = generate.uniform(5, 4, seed)
+    drawn_to = first_order(instance, "random", seed + 1, None) if drawn else None
+    known = [] if drawn_to is None else drawn_to.tolist()
 
     def check(search: Search, moves: Any, moved: dict[int, int]) -> None:
         state = search.view
         features = kernel_features(state, moves)
         position = np.argsort(search.best_order)
-        expected = plain_features(state, moves, moved, position, search.best_step)
+        expected = plain_features(state, moves, moved, position, search.best_step, known)
         np.testing.assert_allclose(features, expected, rtol=2e-5, atol=2e-6)
 
-    watch(instance, check, seed, neighbourhood)
+    watch(instance, check, seed, neighbourhood, drawn_to=drawn_to)
 
 
 def test_compiled_rules_are_compiled_anew_when_the_places_of_features_change() -> None:
@@ -182,7 +190,8 @@ def test_a_rule_needs_only_the_groups_of_features_that_it_has_weights_for() -> N
             assert used_groups(drift) == group
             compared += len(scores)
 
-    watch(generate.uniform(6, 5, 3), check, seed=4, steps=60)
+    instance = generate.uniform(6, 5, 3)
+    watch(instance, check, seed=4, steps=60, drawn_to=first_order(instance, "random", 5, None))
     assert compared > 500
 
 
@@ -262,9 +271,34 @@ def test_a_policy_survives_its_file(tmp_path: Path) -> None:
     policy = load_policy(path)
     assert policy.config == CONFIG
     assert policy.to_dict()["network"] == "moves"
-    assert policy.n_parameters == 27
+    assert policy.n_parameters == N_MOVE_FEATURES
     for name, weight in random_weights(CONFIG, 7).items():
         np.testing.assert_array_equal(policy.weights[name], weight)
+
+
+def write_rules(path: Path, **rules: np.ndarray) -> Path:
+    """A checkpoint with these weights, whatever their shapes."""
+    save_policy(path, replace(CONFIG, drift="drift" in rules), random_weights(replace(CONFIG, drift="drift" in rules)))
+    _, header = tensor_file.read(path)
+    tensor_file.write(path, {name: rule.astype(np.float32) for name, rule in rules.items()}, header)
+    return path
+
+
+def test_a_file_that_is_older_than_some_features_has_no_weight_for_them(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rule, drift = rng.normal(size=27), rng.normal(size=(2, 27))
+    policy = load_policy(write_rules(tmp_path / "old.safetensors", rule=rule, drift=drift))
+    new = N_MOVE_FEATURES - 27
+    np.testing.assert_array_equal(policy.weights["rule"], np.append(rule, [0] * new).astype(np.float32))
+    np.testing.assert_array_equal(policy.weights["drift"], np.hstack((drift, np.zeros((2, new)))).astype(np.float32))
+    assert not used_groups(policy.weights["rule"]) & DRAWN_TO
+    assert L2SSelector(policy).policy is policy
+
+
+@pytest.mark.parametrize("shape", [(26,), (N_MOVE_FEATURES + 1,), (2, 26), ()])
+def test_no_other_length_is_made_to_fit(shape: tuple[int, ...], tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="shape of 'rule'"):
+        load_policy(write_rules(tmp_path / "wrong.safetensors", rule=np.zeros(shape)))
 
 
 @pytest.mark.parametrize(
@@ -283,7 +317,7 @@ def test_impossible_architectures_are_told(options: dict[str, Any], words: str) 
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"), [(np.zeros(26), r"shape of 'rule' is \[26\], not \[27\]"), (np.full(27, np.nan), "not finite")]
+    ("rule", "words"), [(np.zeros(26), r"shape of 'rule' is \[26\], not \[28\]"), (np.full(28, np.nan), "not finite")]
 )
 def test_bad_weights_are_one_clear_line(rule: np.ndarray, words: str) -> None:
     with pytest.raises(PolicyError, match=words):
