@@ -12,6 +12,9 @@ from heuristics.loop.kernels import FOREVER
 from l2s_plugin.instance import Instance
 from l2s_plugin.schedule import Schedule, respecting
 
+_RIVALS = 4  # members are drawn, with replacement, and the best of them is polished
+_POLISHED_SHARE = (0.4, 0.95)  # of that one, in what polishing begins with
+
 Order = NDArray[np.uint32]
 Places = NDArray[np.int32]
 Distances = NDArray[np.float64]
@@ -58,6 +61,17 @@ def recombine(a: Order, b: Order, rng: np.random.Generator, least: float = 0.3, 
     begun = np.zeros(len(a), bool)
     begun[a[:cut]] = True
     return np.concatenate((a[:cut], b[~begun[b]]))
+
+
+def polished_start(members: Sequence[Member], rng: np.random.Generator) -> tuple[Order, Member]:
+    """Where a search begins that is to make a member better, and that member: the best of a few at random.
+
+    It begins like the member, most often for the larger part, and goes on like another.
+    """
+    ranked = sorted(members)
+    target = ranked.pop(int(rng.integers(len(ranked), size=_RIVALS).min()))
+    other = ranked[rng.integers(len(ranked))] if ranked else target
+    return recombine(target.order, other.order, rng, *_POLISHED_SHARE), target
 
 
 def survivors(members: Sequence[Member], distances: Distances, count: int, required: float) -> list[int]:

@@ -12,15 +12,14 @@ from heuristics.configuration import Configuration, Ending, SearchOptions, searc
 from heuristics.hosts.trajectories import compile_kernels, default_tenure, first_order, tabu_defaults, tabu_memory
 from heuristics.loop import kernels
 from heuristics.loop.search import PYTHON, Search, Selection
-from heuristics.members import NO_MEMBER, Member, Order, Population, random_order, recombine
+from heuristics.members import NO_MEMBER, Member, Order, Population, polished_start, random_order, recombine
 from heuristics.monitor import Monitor, Pace
 from heuristics.race import Race
 from heuristics.result import Result
 from l2s_plugin.instance import Instance
 from l2s_plugin.stop import Stop
 
-POLISH_EVERY = 2  # of the trajectories, once the population is complete
-_POLISHED_SHARE = (0.4, 0.95)  # of the best schedule, in what polishing begins with
+POLISH_EVERY = 6  # trajectories one polishes, once the population is complete
 VARIETY = 0.6  # of the mean distance in the first complete population: how far apart members must be at first
 _LEAST_MEMBERS, _MOST_MEMBERS = 8, 64
 _TRAJECTORIES_PER_MEMBER = 120  # of the shortest kind, in the whole run
@@ -171,8 +170,8 @@ class Island:
     Members must be far enough from each other (see `survivors`), and the less so the nearer the island is to its
     `horizon`, the step at which the run is going to end. Where nobody knows that, the worst one leaves.
 
-    With a `polisher`, every other trajectory of a complete population *polishes*: that selector begins with the best
-    schedule recombined with another. It keeps close to the incumbent, and finds more in the short run.
+    With a `polisher`, every sixth trajectory of a complete population *polishes*: that selector begins with a good
+    member recombined with another (see `polished_start`), and is drawn to that member.
     """
 
     def __init__(
@@ -210,11 +209,9 @@ class Island:
     def begin(self, monitor: Monitor, order: Order | None = None) -> None:
         """Start the first trajectory, there or as all others; the clock runs."""
         self._clock = monitor.seconds
-        if order is None:
-            order = self._next_start()
-        elif not self.members:
+        if order is not None and not self.members:
             self._born = 1
-        self.search.start(order)
+        self.search.start(*(self._next_start() if order is None else (order,)))
         monitor.watch(self.search)
         self._note(monitor)
 
@@ -282,19 +279,20 @@ class Island:
             self.generation, self._born, self._youth = self.generation + 1, 1, self.search.step
         self._polishing = self._complete and self._way.polisher is not None and self._trajectories % POLISH_EVERY == 0
         self.search.switch(self.prepare_polisher() if self._polishing else self._usual)
-        self.search.start(self._next_start())
+        self.search.start(*self._next_start())
 
-    def _next_start(self) -> Order:
-        """Where a trajectory begins: anywhere until the population is complete, then between two of its members."""
+    def _next_start(self) -> tuple[Order, Order | None]:
+        """Where a trajectory begins: anywhere until the population is complete, then between two of its members; and
+        what it is drawn to, if it polishes."""
         self._race.begin(self.search.step, self._polishing if self._complete else None)
         if not self._complete:
             self._born += 1
-            return random_order(self.search.instance, self._rng)
+            return random_order(self.search.instance, self._rng), None
         if not self._polishing:
             a, b = self._rng.choice(len(self.members), 2, replace=False)
-            return recombine(self.members[a].order, self.members[b].order, self._rng)
-        best, *others = sorted(self.members)
-        return recombine(best.order, others[self._rng.integers(len(others))].order, self._rng, *_POLISHED_SHARE)
+            return recombine(self.members[a].order, self.members[b].order, self._rng), None
+        start, target = polished_start(self.members, self._rng)
+        return start, target.order
 
     @property
     def _complete(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.members import Member, Population, random_order, recombine, survivors
+from heuristics.members import Member, Population, polished_start, random_order, recombine, survivors
 from l2s_plugin.schedule import Schedule
 from tests.strategies import instances, linear_orders
 
@@ -38,6 +38,32 @@ def test_a_child_is_feasible_and_keeps_what_both_parents_agree_on(data, instance
         for y in range(instance.n_operations):
             if place_a[x] < place_a[y] and place_b[x] < place_b[y]:
                 assert place[x] < place[y]
+
+
+@settings(deadline=None)
+@given(instances(), st.integers(1, 5), st.integers(0, 100))
+def test_what_is_polished_begins_like_a_member_and_goes_on_like_another(instance, count, seed):
+    rng = np.random.default_rng(seed)
+    members = [Member(int(rng.integers(9)), random_order(instance, rng)) for _ in range(count)]
+    start, target = polished_start(members, rng)
+    assert any(target is member for member in members)
+    others = [member.order.tolist() for member in members if member is not target] or [target.order.tolist()]
+    cut = int(0.4 * len(start))
+    assert start[:cut].tolist() == target.order[:cut].tolist()
+    rests = [[x for x in other if x not in start[:cut]] for other in others]
+    assert any(
+        start[cut:].tolist() == [*start[cut:k], *(x for x in rest if x not in start[cut:k])]
+        for rest in rests
+        for k in range(cut, len(start) + 1)
+    )
+
+
+def test_the_better_a_member_the_more_often_it_is_polished():
+    rng = np.random.default_rng(0)
+    members = [Member(value, np.arange(9, dtype=np.uint32)) for value in (3, 1, 4, 0, 2)]
+    drawn = np.bincount([polished_start(members, rng)[1].makespan for _ in range(4000)], minlength=5)
+    left = np.arange(5, -1, -1) / 5  # the part of the members that are no better; the best of four is to be among them
+    np.testing.assert_allclose(drawn / 4000, left[:-1] ** 4 - left[1:] ** 4, atol=0.02)
 
 
 @settings(deadline=None)

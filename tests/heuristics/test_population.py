@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, permutations
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -56,17 +56,18 @@ def test_a_selector_whose_parameters_fail_is_named():
 
 
 class Watched(Search):
-    """A search that notes who chooses in every trajectory, and from which schedule it starts."""
+    """A search that notes who chooses in every trajectory, from which schedule it starts and what it is drawn to."""
 
     def __init__(self, *arguments) -> None:
-        self.trajectories: list[tuple[str, list[int]]] = []
+        self.trajectories: list[tuple[str, list[int], list[int] | None]] = []
         self.begun: list[int] = []
         super().__init__(*arguments)
 
-    def start(self, linear_order) -> None:
-        self.trajectories.append((self.selector.name, list(linear_order)))
+    def start(self, linear_order, drawn_to=None) -> None:
+        target = None if drawn_to is None else list(drawn_to)
+        self.trajectories.append((self.selector.name, list(linear_order), target))
         self.begun.append(self.step)
-        super().start(linear_order)
+        super().start(linear_order, drawn_to)
 
 
 def polished(polisher, steps=4000):
@@ -88,12 +89,13 @@ def polished(polisher, steps=4000):
     return island, search, entered
 
 
-def test_every_other_trajectory_of_a_complete_population_polishes():
-    island, search, entered = polished("estimate")
-    names = [name for name, _ in search.trajectories]
-    assert names[:4] == ["random"] * 4
-    assert set(names[4:]) == {"random", "estimate"}
-    assert all(a != b for a, b in pairwise(names[4:]))
+def test_every_sixth_trajectory_of_a_complete_population_polishes():
+    island, search, entered = polished("estimate", steps=6000)
+    names = [name for name, *_ in search.trajectories]
+    assert set(names) == {"random", "estimate"}
+    polishing = [k for k, name in enumerate(names) if name == "estimate"]
+    assert len(polishing) > 5
+    assert polishing == list(range(6, len(names), 6))
     assert {name for name, _ in entered} == {"random", "estimate"}
     assert island.best.makespan == min(member.makespan for _, member in entered)
     assert all(isinstance(member, Member) for _, member in entered)
@@ -101,19 +103,20 @@ def test_every_other_trajectory_of_a_complete_population_polishes():
     assert search.selector.name == "random"
 
 
-def test_polishing_starts_like_the_best_so_far():
-    _, search, entered = polished("estimate")
-    for k, (name, start) in enumerate(search.trajectories):
-        if name == "estimate":
+def test_polishing_starts_like_a_member_and_is_drawn_to_it_and_nothing_else_is_drawn():
+    _, search, entered = polished("estimate", steps=6000)
+    for k, (name, start, drawn_to) in enumerate(search.trajectories):
+        if name == "random":
+            assert drawn_to is None
+        else:
             begun = int(0.4 * len(start))
-            least = min(member.makespan for _, member in entered[:k])
-            bests = [member.order.tolist() for _, member in entered[:k] if member.makespan == least]
-            assert any(start[:begun] == best[:begun] for best in bests)
+            assert drawn_to in [member.order.tolist() for _, member in entered[:k]]
+            assert start[:begun] == drawn_to[:begun]
 
 
 def test_without_a_polisher_all_trajectories_enter_the_population():
     _, search, entered = polished(None)
-    assert {name for name, _ in search.trajectories} == {"random"}
+    assert {name for name, *_ in search.trajectories} == {"random"}
     assert {name for name, _ in entered} == {"random"}
 
 
