@@ -26,8 +26,9 @@ _CHOICES = {
     "algorithm": tuple(ALGORITHMS), "host": HOSTS, "reward": REWARDS,
     "baseline": ("returns", "critic"),
 }  # fmt: skip
+POPULATION = "population"  # where searches may begin, beside dispatching rules
 _COUNTS = (
-    "batches", "batch_size", "steps", "horizon", "population",
+    "batches", "batch_size", "steps", "horizon", "population", "start_steps",
     "validation_instances", "validation_steps", "validation_every",
 )  # fmt: skip
 _LIMITS = dict.fromkeys(_COUNTS, (1, math.inf)) | {
@@ -70,7 +71,11 @@ class TrainingConfig:
     # "n7,n5", for the instances in turn.
     host: str = "local-search"
     neighbourhood: str = "n5"
+    # The schedule that searches begin with: of a dispatching rule; or, in trials of whole tabu searches, a child of a
+    # "population" of their instance, which was improved for up to so many steps (see starts.py).
     start: str = "fdd/mwkr"
+    start_steps: int = 1_000_000
+    begin_with: str = ""  # "evolution" and "slopes": the policy, by name or file, whose weights training begins with
     # Every so many batches, the policy searches on the same random instances; the best one is kept. An empty size is
     # the first of `sizes`.
     validation_size: str = ""
@@ -95,6 +100,11 @@ class TrainingConfig:
             raise L2SError(
                 f"algorithm {self.algorithm} trains networks of kind {trained.network}, not {self.policy.network}"
             )
+        for option, chosen in (("start population", self.start == POPULATION), ("begin_with", self.begin_with)):
+            if chosen and trained is not MovePolicyConfig:
+                raise L2SError(f"{option} goes with algorithms that try out whole searches, not with {self.algorithm}")
+        if self.start == POPULATION and self.host != "tabu":
+            raise L2SError(f"start population goes with host tabu, not with {self.host}")
         if self.steps < self.horizon:
             raise L2SError(f"steps ({self.steps}) must not be fewer than the horizon ({self.horizon})")
 
@@ -176,6 +186,23 @@ PRESETS = {
         policy=MovePolicyConfig(margin=0.6, drift=True),
     ),
 }  # fmt: skip
+PRESETS["polish"] = replace(
+    PRESETS["fast-moves"],
+    sizes=("15x15", "20x20", "20x10/2", "20x15", "30x20", "20x15/2"),
+    batches=24,
+    batch_size=320,
+    steps=8000,
+    learning_rate=1.4,
+    features=(*PRESETS["fast-moves"].features, "as_drawn_to"),
+    neighbourhood="n7",
+    start=POPULATION,
+    start_steps=2_000_000,
+    begin_with="l2s-fast",
+    validation_size="20x20",
+    validation_instances=320,
+    validation_steps=8000,
+    validation_every=4,
+)
 
 
 def preset(name: str) -> TrainingConfig:

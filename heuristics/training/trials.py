@@ -9,18 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.hosts.dispatching import dispatch
 from heuristics.loop.kernels import EVENTS_FULL
 from heuristics.loop.search import Search
 from heuristics.training.algorithms import Arrays, Batch
 from heuristics.training.config import TrainingConfig
 from heuristics.training.environment import host_memory
 from heuristics.training.instances import parse_size
+from heuristics.training.starts import starts
 from heuristics.training.torchrun import Processes
 from l2s_plugin.bounds import lower_bound
+from l2s_plugin.errors import L2SError
 from l2s_plugin.instance import Instance
 from l2s_plugin.kernels.move_features import N_MOVE_FEATURES, MoveFeature
 from l2s_plugin.policy.checkpoint import Policy
+from l2s_plugin.policy.config import MovePolicyConfig
+from l2s_plugin.policy.library import find_policy
 from l2s_plugin.policy.selector import L2SSelector
 
 Weights = NDArray[np.float64]
@@ -43,18 +46,21 @@ class Trial:
         seed: int,
         milestones: Sequence[int],
         first: int = 0,
+        threads: int = 1,
     ) -> None:
         self._host, self._neighbourhoods = config.host, config.neighbourhood.split(",")
-        self._instances, self._first, self._seed, self._milestones = instances, first, seed, milestones
-        self._starts = [dispatch(instance, config.start).linear_order for instance in instances]
+        self._first, self._seed, self._milestones = first, seed, milestones
+        self.starts = starts(config, instances, seed, threads)
 
     def makespans(self, selector: Any, k: int, bound: int = -1) -> list[int]:
-        """Of instance `k`: that of the first schedule, then the best after each milestone; the bound ends a search."""
-        instance = self._instances[k]
+        """Of search `k`: what it is compared with, the makespan of its first schedule or of that which it is drawn to;
+        then the best after each milestone. The bound ends a search."""
+        start = self.starts[k]
         neighbourhood = self._neighbourhoods[(self._first + k) % len(self._neighbourhoods)]
-        search = Search(instance, neighbourhood, selector, host_memory(self._host, instance), self._seed + k)
-        search.start(self._starts[k])
-        makespans = [search.best_makespan]
+        memory = host_memory(self._host, start.instance)
+        search = Search(start.instance, neighbourhood, selector, memory, self._seed + k)
+        search.start(start.order, None if start.drawn_to is None else start.drawn_to.order)
+        makespans = [search.best_makespan if start.drawn_to is None else start.drawn_to.makespan]
         for steps in self._milestones:
             while search.run(steps, bound) == EVENTS_FULL:
                 search.take_events()
@@ -62,15 +68,16 @@ class Trial:
         return makespans
 
     def left(self, selector: Any, k: int) -> float:
-        """What a selector leaves of the first makespan of instance `k`, in percent, on average over the milestones."""
+        """What a selector leaves of the makespan that search `k` is compared with, in percent, on average over the
+        milestones."""
         first, *best = self.makespans(selector, k)
         return float(np.mean([100 * makespan / max(first, 1) for makespan in best]))
 
     def results(self, selectors: Sequence[Any], threads: int = 1) -> list[float]:
-        """What each selector leaves, on average over the instances."""
+        """What each selector leaves, on average over the searches."""
 
         def result(selector: Any) -> float:
-            return float(np.mean([self.left(selector, k) for k in range(len(self._instances))]))
+            return float(np.mean([self.left(selector, k) for k in range(len(self.starts))]))
 
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(result, selectors))
@@ -85,8 +92,8 @@ class Validation(Trial):
     def __init__(self, config: TrainingConfig, threads: int = 1, first: int = 0) -> None:
         size = parse_size(config.validation_size or config.sizes[0])
         instances = [size.instance(FIRST_SEED + first + k) for k in range(config.validation_instances)]
-        super().__init__(config, instances, first, [config.validation_steps], first)
-        self._threads, self._bounds = threads, [lower_bound(instance) for instance in instances]
+        super().__init__(config, instances, first, [config.validation_steps], first, threads)
+        self._threads, self._bounds = threads, [lower_bound(start.instance) for start in self.starts]
 
     def gap_of(self, selector: Any) -> float:
         """Mean percentage above the lower bound that searches with this selector reach."""
@@ -114,10 +121,13 @@ class RuleTraining:
         self.config, self.processes = config, processes
         self.rule = np.zeros((3 if "drift" in config.policy.shapes() else 1, N_MOVE_FEATURES))
         self.rule[0, MoveFeature.CHANGE] = -_SHARPNESS
+        if config.begin_with:
+            self.rule = _rule_of(find_policy(config.begin_with), len(self.rule))
 
     def trial(self, batch: Batch, milestones: Sequence[int]) -> Trial:
         """The searches of a batch."""
-        return Trial(self.config, batch.instances, int(batch.rng.integers(2**31)), milestones)
+        seed, threads = int(batch.rng.integers(2**31)), self.processes.threads
+        return Trial(self.config, batch.instances, seed, milestones, threads=threads)
 
     def selector(self, rule: Weights) -> L2SSelector:
         """What searches by a rule."""
@@ -135,6 +145,17 @@ class RuleTraining:
         """Go on from a state."""
         for name in self.kept:
             setattr(self, name, state[name].copy())
+
+
+def _rule_of(policy: Policy, rows: int) -> Weights:
+    """The weights of a policy over moves, in so many rows."""
+    if not isinstance(policy.config, MovePolicyConfig) or policy.config.drift > (rows > 1):
+        kind = "over moves" if rows > 1 else "over moves without drift"
+        raise L2SError(f"begin_with {policy.name!r} must be a policy {kind}")
+    rule = np.zeros((rows, N_MOVE_FEATURES))
+    for row, weights in zip(rule, (policy.weights["rule"], *policy.weights.get("drift", ())), strict=False):
+        row[:] = weights
+    return rule
 
 
 def _weights(rule: Weights) -> Arrays:

@@ -24,7 +24,9 @@ _FOR_READERS = {"output", "tensorboard", "as_json"}  # options that change nothi
 
 
 @click.command(epilog=example("l2s train --preset fast --size 10x10,15x15 --output out/policy"))
-@click.option("--preset", metavar="NAME", help="paper (default), fast or fast-moves; see docs/training.md.")
+@click.option(
+    "--preset", metavar="NAME", help="paper (default), graph, fast, fast-moves or polish; see docs/training.md."
+)
 @click.option("--size", "sizes", metavar="JxM[,JxM...]", help="Jobs x machines of the random instances.")
 @path_option("--config", "config_file", metavar="FILE.toml", help="Any option of the training; see docs/training.md.")
 @path_option("--output", metavar="DIR", type=click.Path(path_type=Path), help="Folder of a new run.")

@@ -59,13 +59,22 @@ SLOPES = EVOLVED.with_changes(
         "policy": {"drift": True},
     }
 )
+POLISHING = SLOPES.with_changes(
+    {
+        "host": "tabu",
+        "start": "population",
+        "start_steps": 60_000,
+        "begin_with": "l2s-fast",
+        "features": ["as_drawn_to"],
+    }
+)
 IMITATING = PAPER.with_changes(
     {"algorithm": "imitation", "decay": True, "policy": {"network": "graph", "width": 8, "hidden": 8, "head": 8}}
 )
 CONFIGS = pytest.mark.parametrize(
     "config",
-    [PAPER, CRITIC, EVOLVED, SLOPES, IMITATING],
-    ids=["paper", "critic", "evolution", "slopes", "imitation"],
+    [PAPER, CRITIC, EVOLVED, SLOPES, POLISHING, IMITATING],
+    ids=["paper", "critic", "evolution", "slopes", "polishing", "imitation"],
 )
 
 
@@ -418,6 +427,8 @@ def test_what_is_no_run_cannot_be_resumed(tmp_path: Path) -> None:
         ({"population": 0}, "population must be a whole number"),
         ({"features": ["chnge"]}, "unknown move feature 'chnge'; did you mean change"),
         ({"features": [27]}, "features must be a list of texts|must be text"),
+        ({"begin_with": "l2s"}, "begin_with goes with algorithms that try out whole searches, not with reinforce"),
+        ({"start_steps": 0}, "start_steps must be a whole number, 1 or more, got 0"),
         ({"batches": 0}, "batches must be a whole number, 1 or more, got 0"),
         ({"learning_rate": -1.0}, "learning_rate must be a number from 0 to 100"),
         ({"learning_rate": float("nan")}, "learning_rate must be a number"),
