@@ -83,12 +83,12 @@ def _gaps(result: Any) -> list[float]:
 
 def compare_time(args: argparse.Namespace) -> None:
     """The population search, gap after so many seconds on one core: trajectories of the rule alone, and with every
-    other one polishing, by the learned selector or (`--control`) by the rule."""
+    sixth one polishing, by the learned selector or (`--control`) by the rule."""
     print(f"| group | polisher | {args.time:g} s |\n|---|---|---|")
     polishers: dict[str, str | None] = {"none": None}
     if args.control:
         polishers[args.rule] = args.rule
-    polishers["learned"] = f"l2s-fast:{args.policy}" if args.policy else "l2s-fast"
+    polishers["learned"] = f"l2s-fast:{args.policy or 'l2s-polish'}"
     configurations = [
         Configuration("memetic", selector=args.rule, polisher=polisher, known_bounds=False, label=label)
         for label, polisher in polishers.items()

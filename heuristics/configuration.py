@@ -60,8 +60,8 @@ class Configuration:
     workers
         Threads (populations in the case of `cooperate`).
     polisher
-        Selector of every other trajectory, once a population is complete: it begins with the best schedule recombined
-        with another. None: no such trajectories.
+        Selector of every sixth trajectory, once a population is complete: it begins with a good member recombined with
+        another, and is drawn to the former. None: no such trajectories.
     population, patience
         Schedules in a population, 8 to 64 by the length of the run when None; steps without improvement before a
         trajectory gives way to the next, `population_patience(instance)` when None.
@@ -107,7 +107,7 @@ class Configuration:
     time_limit: InitVar[float | None] = None
     seed: int = 0
     workers: int | None = None
-    polisher: Any = "l2s-fast"
+    polisher: Any = "l2s-fast:l2s-polish"
     population: int | None = None
     horizon: int | None = None
     patience: int | None = None
@@ -272,7 +272,8 @@ COMMAND_LINE = {
     "horizon": _number("Steps that a population plans for; those until the limit.", 1),
     "patience": _number("Steps without a better schedule before a trajectory gives way.", 1),
     "polisher": CommandLine(
-        "Selector of every other trajectory of a complete population, or none; l2s-fast unless given.", SelectorSpec
+        "Selector of every sixth trajectory of a complete population, or none; l2s-fast:l2s-polish unless given.",
+        SelectorSpec,
     ),
     "gear": CommandLine("How steps are taken; the best available.", metavar=None, choices=("compiled", "python")),
     "evaluator": CommandLine(

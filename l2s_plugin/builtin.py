@@ -59,4 +59,5 @@ def l2s_policies() -> list[PolicySpec]:
         PolicySpec("l2s", f"{home}:L2S", "over moves, for local search with n5; the default"),
         PolicySpec("l2s-graph", f"{home}:L2S_GRAPH", "our graph network, for local search with n5"),
         PolicySpec("l2s-fast", f"{home}:L2S_FAST", "over moves, for tabu search in the compiled loop"),
+        PolicySpec("l2s-polish", f"{home}:L2S_POLISH", "over moves, for what polishes the members of a population"),
     ]

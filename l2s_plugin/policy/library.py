@@ -16,7 +16,9 @@ from l2s_plugin.specs import PolicySpec
 
 # the policies that come with this package; docs/policies.md has their training records and figures
 _FOLDER = Path(__file__).parents[1] / "data" / "policies"
-L2S, L2S_GRAPH, L2S_FAST = (_FOLDER / f"{name}.safetensors" for name in ("l2s", "l2s-graph", "l2s-fast"))
+L2S, L2S_GRAPH, L2S_FAST, L2S_POLISH = (
+    _FOLDER / f"{name}.safetensors" for name in ("l2s", "l2s-graph", "l2s-fast", "l2s-polish")
+)
 
 NO_POLICY = (
     "no policy is installed, and none was given; give one with --policy NAME|FILE, "

@@ -132,7 +132,7 @@ def test_trajectories_between_members_that_fall_behind_give_way_and_do_not_enter
 
 def test_solve_polishes_with_the_learned_selector_and_names_the_usual_one():
     options = {"stop": l2s.stop.steps(30_000), "seed": 2, "patience": 400, "population": 4}
-    runs = [solve(l2s.load("la29"), polisher=name, **options) for name in ("l2s-fast", "l2s-fast", None)]
+    runs = [solve(l2s.load("la29"), polisher=name, **options) for name in ("l2s-fast:l2s-polish",) * 2 + (None,)]
     histories = [[entry[1:] for entry in run.history] for run in runs]
     assert histories[0] == histories[1] != histories[2]
     assert {run.selector for run in runs} == {"estimate"}

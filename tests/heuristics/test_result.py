@@ -152,8 +152,8 @@ def test_what_is_no_result_is_one_clear_line(tmp_path, text):
 
 def test_results_name_polisher_and_dispatching_rule(result):
     population = solve(l2s.load("ft06"), stop=steps(10))
-    assert (population.polisher, population.initial) == ("l2s-fast", "fdd/mwkr")
-    assert "polisher l2s-fast, from fdd/mwkr" in population.summary()
+    assert (population.polisher, population.initial) == ("l2s-fast:l2s-polish", "fdd/mwkr")
+    assert "polisher l2s-fast:l2s-polish, from fdd/mwkr" in population.summary()
     assert (result.polisher, result.initial) == (None, "fdd/mwkr")
     onward = tabu_search(result.instance, initial=result, stop=steps(0))
     assert onward.initial is None

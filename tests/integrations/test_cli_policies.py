@@ -112,7 +112,9 @@ def test_the_shipped_policies_are_listed_with_their_records(without):
         assert entry["error"] is None
         assert Path(entry["source"]).stat().st_size < 2_000_000
         assert entry["record"]["training"]["sizes"]
-        method, neighbourhood = ("tabu", "n7,n5") if entry["name"] == "l2s-fast" else ("local-search", "n5")
+        tabu = {"l2s-fast": "n7,n5", "l2s-polish": "n7"}
+        method = "tabu" if entry["name"] in tabu else "local-search"
+        neighbourhood = tabu.get(entry["name"], "n5")
         assert entry["host"] == {"method": method, "neighbourhood": neighbourhood}
 
 
