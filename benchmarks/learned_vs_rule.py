@@ -2,6 +2,7 @@
 
     python benchmarks/learned_vs_rule.py steps --seeds 5                 equal numbers of steps, tabu search
     python benchmarks/learned_vs_rule.py time --time 10 --seeds 1        equal time, the population search of `solve`
+    python benchmarks/learned_vs_rule.py polish                          single trajectories around members
     python benchmarks/learned_vs_rule.py speed                           time of a step, by turns in one process
     python benchmarks/learned_vs_rule.py steps --policy out/mine/best.safetensors --host local-search --rule boltzmann
 
@@ -16,6 +17,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,9 @@ from numpy.typing import NDArray
 import l2s_plugin as l2s
 from heuristics import ProcessPool, local_search, portfolio, tabu_search
 from heuristics.configuration import Configuration
+from heuristics.training.config import preset
+from heuristics.training.instances import parse_size
+from heuristics.training.trials import FIRST_SEED, Trial
 from integrations.bench.sets import groups
 from l2s_plugin.policy import L2SSelector
 
@@ -36,6 +41,9 @@ LONG_RUNS = ("ta:20x15", "ta:20x20", "ta:30x15", "ta:30x20", "swv")
 TWO_SETS = "two-sets"  # random shops whose jobs pass one half of the machines before the other
 TWO_SET_SIZES = ((20, 15), (30, 15), (30, 20), (40, 20), (50, 20))
 MILESTONES = (500, 1000, 2000, 5000)
+POLISHING = (1000, 4000, 12_500)
+POLISHED_SIZES = ("20x20", "30x20", "20x15/2", "30x20/2")
+UNSEEN = FIRST_SEED + 100_000  # random shops from here on are in no training and no validation
 
 
 def rows(label: str, rule: Gaps, learned: Gaps, names: tuple[str, str] = ("rule", "learned")) -> Iterator[str]:
@@ -83,14 +91,14 @@ def _gaps(result: Any) -> list[float]:
 
 def compare_time(args: argparse.Namespace) -> None:
     """The population search, gap after so many seconds on one core: trajectories of the rule alone, and with every
-    sixth one polishing, by the learned selector or (`--control`) by the rule."""
+    sixth one polishing, by the learned selector or (`--control`) by the rule. Runs that have no gap left end early."""
     print(f"| group | polisher | {args.time:g} s |\n|---|---|---|")
     polishers: dict[str, str | None] = {"none": None}
     if args.control:
         polishers[args.rule] = args.rule
     polishers["learned"] = f"l2s-fast:{args.policy or 'l2s-polish'}"
     configurations = [
-        Configuration("memetic", selector=args.rule, polisher=polisher, known_bounds=False, label=label)
+        Configuration("memetic", selector=args.rule, polisher=polisher, label=label)
         for label, polisher in polishers.items()
     ]
     bests = Bests(args.reference)
@@ -155,6 +163,32 @@ def _print_time(group: str, means: Gaps, names: list[str]) -> None:
             print(line, flush=True)
 
 
+def compare_polish(args: argparse.Namespace) -> None:
+    """Trajectories that begin in populations of shops that no training saw, each drawn to a member: how often they find
+    something better than that member, and how far they stay above it."""
+    selectors = ("estimate", "l2s-fast", f"l2s-fast:{args.policy or 'l2s-polish'}")
+    print("| shops | selector | " + " | ".join(f"above after {steps}" for steps in POLISHING) + " | better |")
+    print("|---|---|" + "---|" * len(POLISHING) + "---|")
+    results: dict[str, list[NDArray[np.int64]]] = {}
+    for size in POLISHED_SIZES:
+        shops = [parse_size(size).instance(UNSEEN + k) for k in range(args.trials)]
+        trial = Trial(preset("polish"), shops, UNSEEN, POLISHING, threads=args.processes)
+        for selector in selectors:
+            with ThreadPoolExecutor(args.processes) as pool:
+                found = np.array([*pool.map(partial(trial.makespans, selector), range(args.trials))])
+            results.setdefault(selector, []).append(found)
+            _print_polish(size, selector, found)
+    for selector, parts in results.items():
+        _print_polish("all", selector, np.concatenate(parts))
+
+
+def _print_polish(size: str, selector: str, found: NDArray[np.int64]) -> None:
+    above = 100 * (found[:, 1:] / found[:, :1] - 1)
+    better = 100 * (found[:, -1] < found[:, 0]).mean()
+    cells = " | ".join(f"{value:.2f}" for value in above.mean(axis=0))
+    print(f"| {size} | {selector} | {cells} | {better:.1f} % |", flush=True)
+
+
 def compare_speed(args: argparse.Namespace) -> None:
     """Steps per second, by turns, so that noise meets both."""
     print("| | rule, us per step | learned | ratio |\n|---|---|---|---|")
@@ -176,7 +210,7 @@ def compare_speed(args: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mode", choices=("steps", "time", "speed"))
+    parser.add_argument("mode", choices=("steps", "time", "polish", "speed"))
     parser.add_argument("--policy", help="name or file; the shipped one by default")
     parser.add_argument("--rule", default="estimate")
     parser.add_argument("--host", default="tabu", choices=("tabu", "local-search"))
@@ -192,11 +226,13 @@ def main() -> None:
         help="with `time` and the set two-sets: where the best makespans known are kept",
     )
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--trials", type=int, default=320, help="with `polish`: trajectories on shops of each size")
     parser.add_argument("--turns", type=int, default=5)
     args = parser.parse_args()
     args.neighbourhood = args.neighbourhood or ["n5", "n7"]
     args.policy = args.policy or ("l2s-fast" if args.host == "tabu" and args.mode == "steps" else None)
-    {"steps": compare_steps, "time": compare_time, "speed": compare_speed}[args.mode](args)
+    modes = {"steps": compare_steps, "time": compare_time, "polish": compare_polish, "speed": compare_speed}
+    modes[args.mode](args)
 
 
 if __name__ == "__main__":
