@@ -187,7 +187,7 @@ def test_a_lost_scheduler_leaves_the_incumbent():
 
 
 def test_a_population_that_loses_a_round_is_told():
-    told = pytest.warns(RuntimeWarning, match="a population lost a round: .*scheduler is lost")
+    told = pytest.warns(RuntimeWarning, match="a worker lost a round: .*scheduler is lost")
     with told, pytest.raises(SearchError):
         cooperate(LA21, l2s.stop.steps(100), executor=LosesItsScheduler(3), polisher=None)
 
