@@ -345,7 +345,7 @@ def save_training_curve(rows: Sequence[Mapping[str, Any]], path: str | Path) -> 
             own = [row for row in rows if row["size"] == size]
             figures = [row["divergence" if taught else "improvement"] for row in own]
             right.plot([row["batch"] for row in own], figures, ".", markersize=marker, label=size)
-        what = "divergence from the teacher" if taught else "% below the first schedule"
+        what = "divergence from the teacher" if taught else "% below the schedule to beat"
         right.set(xlabel="batch", ylabel=what, title="Training batches", yscale="log" if taught else "linear")
         if len(sizes) > 1:
             right.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))  # beside, never upon the points
