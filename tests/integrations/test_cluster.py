@@ -229,11 +229,12 @@ def test_a_lost_scheduler_leaves_the_incumbent_and_its_file(executor, cluster, t
 
     monkeypatch.setattr(ProgressDisplay, "improved", lose)
     output = tmp_path / "plan.json"
-    words = ("la38", "--scheduler", cluster.address, "--time-limit", "600", "--output", str(output))
+    # an instance that no round solves before the loss is noticed
+    words = ("ta41", "--scheduler", cluster.address, "--time-limit", "600", "--output", str(output))
     result = command_line.run("solve", *words)
     assert result.exit_code == 2
     assert "Error: the executor takes no more tasks" in result.stderr
-    assert command_line.run("check", "la38", str(output)).exit_code == 0
+    assert command_line.run("check", "ta41", str(output)).exit_code == 0
 
 
 def test_the_command_to_repeat_names_the_scheduler(executor, cluster):
