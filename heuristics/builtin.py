@@ -10,7 +10,7 @@ _FOLLOW = "heuristics.hosts.trajectories:follow"
 _RULES = "heuristics.hosts.dispatching:"
 
 TRAJECTORY = LIMITS | {"selector", "policy", "neighbourhood", "initial", "warm_start", "gear"}
-POPULATION = TRAJECTORY | {"tenure", "workers", "population", "horizon", "patience", "polisher"}
+POPULATION = TRAJECTORY | {"tenure", "workers", "population", "horizon", "anneal", "patience", "polisher"}
 
 
 @hookimpl

@@ -69,6 +69,9 @@ class Configuration:
         The number of steps, of all workers, that a population plans for: the nearer it is, the less its members must
         differ. When None, the limit in steps; or what the speed of the first trajectory lets expect until the limit in
         seconds.
+    anneal
+        Whether a population anneals its trajectories instead of taking the best move every time. None: in shops of at
+        least 1000 operations, unless `selector` is given.
     tenure
         Tabu search: `(low, high)` steps that a reversed arc stays forbidden; `default_tenure(instance)` when None, in
         populations `population_tenure(instance)`.
@@ -110,6 +113,7 @@ class Configuration:
     polisher: Any = "l2s-fast:l2s-polish"
     population: int | None = None
     horizon: int | None = None
+    anneal: bool | None = None
     patience: int | None = None
     tenure: tuple[int, int] | None = None
     forbid_undo: bool | None = None
@@ -270,6 +274,10 @@ COMMAND_LINE = {
     "workers": _number("Threads; 1, or all cores (cp-sat, hybrid).", 1),
     "population": _number("Schedules to recombine; 8 to 64.", 2),
     "horizon": _number("Steps that a population plans for; those until the limit.", 1),
+    "anneal": _switch(
+        "Whether trajectories are annealed; in shops of at least 1000 operations, unless --selector is given.",
+        "--anneal/--no-anneal",
+    ),
     "patience": _number("Steps without a better schedule before a trajectory gives way.", 1),
     "polisher": CommandLine(
         "Selector of every sixth trajectory of a complete population, or none; l2s-fast:l2s-polish unless given.",

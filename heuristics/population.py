@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from heuristics.annealing import HOT, LEAST_OPERATIONS, WARM, Annealing, annealed_length
 from heuristics.configuration import Configuration, Ending, SearchOptions, search
 from heuristics.hosts.trajectories import compile_kernels, default_tenure, first_order, tabu_defaults, tabu_memory
 from heuristics.loop import kernels
@@ -24,7 +25,9 @@ VARIETY = 0.6  # of the mean distance in the first complete population: how far 
 _LEAST_MEMBERS, _MOST_MEMBERS = 8, 64
 _TRAJECTORIES_PER_MEMBER = 120  # of the shortest kind, in the whole run
 _YOUTH = 0.25  # of the run; after that, nothing is born from random orders
-_SLOWER = 0.9  # of the speed of the first trajectory is what a run keeps up, with a polisher
+_SLOWER, _ANNEALING = 0.9, 0.75  # of the speed of the first trajectory is what a run keeps up, with what comes later
+_FIRST = 20  # where trajectories are annealed, the first one is not, and takes no longer than that part of the run
+_SPEED_KNOWN = 0.02  # of the seconds of a run; by then its speed is clear
 _PATIENCE = 12_500  # Peng, Lü & Cheng 2015
 _SLOWLY = 100  # a trajectory in 100x100 goes on improving for millions of steps: operations squared, over this
 _USUAL_SIZE = 1000  # operations; larger shops remember for longer, ...
@@ -81,7 +84,8 @@ def memetic(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
 
 def population_defaults(way: Configuration, instance: Instance) -> Configuration:
     """With what populations choose where the user did not."""
-    way = tabu_defaults(way)
+    large = instance.n_operations >= LEAST_OPERATIONS
+    way = tabu_defaults(way.filled(anneal=large and way.selector is None))
     limit = way.limits.steps
     return way.filled(patience=population_patience(instance), tenure=population_tenure(instance), horizon=limit)
 
@@ -172,6 +176,8 @@ class Island:
 
     With a `polisher`, every sixth trajectory of a complete population *polishes*: that selector begins with a good
     member recombined with another (see `polished_start`), and is drawn to that member.
+
+    In large shops all but the first trajectory and those that polish are annealed, if there is time for that.
     """
 
     def __init__(
@@ -200,6 +206,8 @@ class Island:
         self._fruitless = 0
         self._begun = search.step
         self._race = Race(way.patience or 0)
+        self._annealing = Annealing(search) if way.anneal else None
+        self._cooling = 0  # how long the trajectory is, if it is annealed
         self._clock = 0.0
 
     @property
@@ -248,12 +256,14 @@ class Island:
         pace, before = Pace(), self.search.step
         while self.search.step < until_step and self.best.makespan > monitor.target and not self.barren:
             taken, before = self.search.step - before, self.search.step
-            until = min(until_step, before + pace.next(taken), self._race.next)
+            until = min(until_step, before + pace.next(taken), self._race.next, self._next_leg)
             reason = kernels.BUDGET
             with monitor.contained():
-                reason = self.search.run(until, monitor.target, self._way.patience)
+                reason = self.search.run(until, monitor.target, None if self._cooling else self._way.patience)
             self._note(monitor, workers, sum(other.search.step for other in others))
-            over = reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED)
+            if self._annealing is not None and monitor.seconds - self._clock > _SPEED_KNOWN * monitor.left:
+                self._look_ahead(monitor)
+            over = reason in (kernels.STALLED, kernels.ABSORBED, kernels.REFUSED) or self.search.step >= self._end
             if over or (self.search.step >= self._race.next and not self._race.passes(self.search.best_makespan)):
                 with monitor.contained():  # the polisher may fail
                     self._look_ahead(monitor)
@@ -265,28 +275,64 @@ class Island:
         """Foresee at which step the time limit will come, once: the same decisions can then be made again."""
         if self.horizon is None and self._required is None and monitor.stop.seconds is not None:
             speed = self.search.step / max(monitor.seconds - self._clock, 1e-6)
-            self.horizon = max(1, self.search.step + int(_SLOWER * speed * monitor.left))
+            speed *= _SLOWER if self._annealing is None else _ANNEALING
+            self.horizon = max(1, self.search.step + int(speed * monitor.left))
+
+    @property
+    def _end(self) -> int:
+        """The step with which the trajectory ends, whatever it finds."""
+        if self._annealing is not None and self._cooling:
+            return self._annealing.end
+        if self._trajectories == 0 and self.horizon is not None and self._annealed_length(self.horizon // _FIRST):
+            return self.horizon // _FIRST
+        return kernels.FOREVER
+
+    @property
+    def _next_leg(self) -> int:
+        """The step until which the trajectory goes on as it is."""
+        return self._annealing.cool(self.search.step) if self._annealing is not None and self._cooling else self._end
+
+    def _annealed_length(self, step: int) -> int:
+        """How long an annealed trajectory should be that begins with that step; 0: none."""
+        if self._annealing is None:
+            return 0
+        return annealed_length(self.search.instance.n_operations, step, self.horizon)
 
     def _turn_over(self, whole: bool) -> None:
         """Put what the trajectory found into the population, if it is whole, and start the next one."""
         self._fruitless = self._fruitless + 1 if self.search.step == self._begun else 0
         self._begun = self.search.step
         self._trajectories += 1
-        if whole:
+        length = self._annealed_length(self.search.step)
+        if whole and not (self._trajectories == 1 and length):  # the first one is where others begin
             self.harvest()
         if self._complete and self._has_converged():
             self._population.reduce(1, 0.0)
             self.generation, self._born, self._youth = self.generation + 1, 1, self.search.step
         self._polishing = self._complete and self._way.polisher is not None and self._trajectories % POLISH_EVERY == 0
-        self.search.switch(self.prepare_polisher() if self._polishing else self._usual)
+        self._cooling = 0 if self._polishing else length
+        self.search.switch(self._next_selection())
         self.search.start(*self._next_start())
+
+    def _next_selection(self) -> Selection:
+        """What chooses in the next trajectory."""
+        if self._polishing:
+            return self.prepare_polisher()
+        if self._annealing is None or not self._cooling:
+            return self._usual
+        from_nowhere = not self._complete and isinstance(self._way.initial, str)
+        self._annealing.begin(self.search.step, self._cooling, HOT if from_nowhere else WARM)
+        return self._annealing.selection
 
     def _next_start(self) -> tuple[Order, Order | None]:
         """Where a trajectory begins: anywhere until the population is complete, then between two of its members; and
         what it is drawn to, if it polishes."""
-        self._race.begin(self.search.step, self._polishing if self._complete else None)
+        hurdles = self._complete and not self._cooling
+        self._race.begin(self.search.step, self._polishing if hurdles else None)
         if not self._complete:
             self._born += 1
+            if self._cooling:
+                return self.best.order, None
             return random_order(self.search.instance, self._rng), None
         if not self._polishing:
             a, b = self._rng.choice(len(self.members), 2, replace=False)

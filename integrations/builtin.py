@@ -36,7 +36,7 @@ def l2s_methods() -> list[MethodSpec]:
             "cooperation",
             "integrations.cluster:cooperation_method",
             "a population on every worker of a cluster",
-            POPULATION | {"exchange", "scheduler"},
+            POPULATION - {"anneal"} | {"exchange", "scheduler"},
         ),
     ]
 

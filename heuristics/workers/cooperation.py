@@ -61,9 +61,8 @@ def cooperate(
 
 def cooperation(instance: Instance, way: Configuration, monitor: Monitor, executor: Executor | None = None) -> Result:
     """The method behind `cooperate`; processes of this machine where there is no executor."""
-    way = replace(
-        population_defaults(way, instance).filled(workers=2), method=METHOD
-    )  # what else it was need not travel
+    way = replace(way, method=METHOD, anneal=False)  # rounds are too short for that; what else it was need not travel
+    way = population_defaults(way, instance).filled(workers=2)
     workers = way.workers or 2
     first = [Member.of(first_schedule(instance, way.initial, way.seed + k)) for k in range(workers)]
     with ExitStack() as stack:
