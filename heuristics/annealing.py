@@ -1,4 +1,4 @@
-"""Annealed trajectories, for shops so large that a run has few steps for each operation.
+"""Annealed trajectories, for runs that have few steps for each operation: of large shops, or short ones.
 
 Tabu search takes the best move that it may, and a large shop then ends in a web of paths that are nearly critical: a
 move shortens one of many. Here moves are drawn, the more likely the smaller their estimate (`boltzmann`), at a
@@ -14,10 +14,12 @@ from l2s_plugin.selectors import per_duration
 from l2s_plugin.selectors.rules import boltzmann
 
 HOT, WARM, COLD = 0.5, 0.25, 0.14  # temperatures in mean durations: from nowhere, between members, and at the end
-LEAST_OPERATIONS = 1000  # smaller shops do better with tabu search
 _TENURE = (4, 6)
 _LEVELS = 50  # steps of the temperature, which is constant between them
-_FEWEST = 100  # steps for an operation; where there is not even time for these, tabu search is better
+_FEWEST = 100  # steps for an operation; where there is no time for these, tabu search is as good
+_LARGE = 1000  # operations; ...
+_MOST = 40_000  # ... with more steps than that for each of them, a population of tabu searches is better
+_GROWTH = 5  # a shop of twice as many operations can do with 2^5 times as many for each
 _SHORTEST, _LONGEST, _TRAJECTORIES = 500, 1500, 5  # steps for an operation in a trajectory; trajectories in a run
 
 
@@ -46,6 +48,13 @@ class Annealing:
         temperature = self._hot * (COLD / self._hot) ** (level / (_LEVELS - 1))
         self.selection.parameters[0] = self._per_duration / temperature
         return self._begun - (-self._length * (level + 1) // _LEVELS)
+
+
+def is_worthwhile(n_operations: int, steps: int | None) -> bool:
+    """Whether to anneal in a run of so many steps, of all workers together; None: nobody knows how many."""
+    if steps is None:
+        return n_operations >= _LARGE
+    return steps <= _MOST * (n_operations / _LARGE) ** _GROWTH * n_operations
 
 
 def annealed_length(n_operations: int, step: int, horizon: int | None) -> int:

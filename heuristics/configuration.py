@@ -70,8 +70,8 @@ class Configuration:
         differ. When None, the limit in steps; or what the speed of the first trajectory lets expect until the limit in
         seconds.
     anneal
-        Whether a population anneals its trajectories instead of taking the best move every time. None: in shops of at
-        least 1000 operations, unless `selector` is given.
+        Whether a population anneals its trajectories instead of taking the best move every time. None: where a run is
+        short for the size of the shop, unless `selector` is given.
     tenure
         Tabu search: `(low, high)` steps that a reversed arc stays forbidden; `default_tenure(instance)` when None, in
         populations `population_tenure(instance)`.
@@ -275,7 +275,7 @@ COMMAND_LINE = {
     "population": _number("Schedules to recombine; 8 to 64.", 2),
     "horizon": _number("Steps that a population plans for; those until the limit.", 1),
     "anneal": _switch(
-        "Whether trajectories are annealed; in shops of at least 1000 operations, unless --selector is given.",
+        "Whether trajectories are annealed; where a run is short for the shop, unless --selector is given.",
         "--anneal/--no-anneal",
     ),
     "patience": _number("Steps without a better schedule before a trajectory gives way.", 1),

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from heuristics.annealing import HOT, LEAST_OPERATIONS, WARM, Annealing, annealed_length
+from heuristics.annealing import HOT, WARM, Annealing, annealed_length, is_worthwhile
 from heuristics.configuration import Configuration, Ending, SearchOptions, search
 from heuristics.hosts.trajectories import compile_kernels, default_tenure, first_order, tabu_defaults, tabu_memory
 from heuristics.loop import kernels
@@ -84,8 +84,7 @@ def memetic(instance: Instance, way: Configuration, monitor: Monitor) -> Result:
 
 def population_defaults(way: Configuration, instance: Instance) -> Configuration:
     """With what populations choose where the user did not."""
-    large = instance.n_operations >= LEAST_OPERATIONS
-    way = tabu_defaults(way.filled(anneal=large and way.selector is None))
+    way = tabu_defaults(way.filled(anneal=None if way.selector is None else False))
     limit = way.limits.steps
     return way.filled(patience=population_patience(instance), tenure=population_tenure(instance), horizon=limit)
 
@@ -177,7 +176,7 @@ class Island:
     With a `polisher`, every sixth trajectory of a complete population *polishes*: that selector begins with a good
     member recombined with another (see `polished_start`), and is drawn to that member.
 
-    In large shops all but the first trajectory and those that polish are annealed, if there is time for that.
+    Where a run is short for the size of the shop, all but the first trajectory and those that polish are annealed.
     """
 
     def __init__(
@@ -206,7 +205,7 @@ class Island:
         self._fruitless = 0
         self._begun = search.step
         self._race = Race(way.patience or 0)
-        self._annealing = Annealing(search) if way.anneal else None
+        self._annealing = None if way.anneal is False else Annealing(search)
         self._cooling = 0  # how long the trajectory is, if it is annealed
         self._clock = 0.0
 
@@ -274,9 +273,10 @@ class Island:
     def _look_ahead(self, monitor: Monitor) -> None:
         """Foresee at which step the time limit will come, once: the same decisions can then be made again."""
         if self.horizon is None and self._required is None and monitor.stop.seconds is not None:
-            speed = self.search.step / max(monitor.seconds - self._clock, 1e-6)
-            speed *= _SLOWER if self._annealing is None else _ANNEALING
-            self.horizon = max(1, self.search.step + int(speed * monitor.left))
+            steps = self.search.step / max(monitor.seconds - self._clock, 1e-6) * monitor.left
+            self.horizon = max(1, self.search.step + int(_SLOWER * steps))
+            if self._annealed_length(self.search.step):
+                self.horizon = self.search.step + int(_ANNEALING * steps)
 
     @property
     def _end(self) -> int:
@@ -294,9 +294,12 @@ class Island:
 
     def _annealed_length(self, step: int) -> int:
         """How long an annealed trajectory should be that begins with that step; 0: none."""
+        size, horizon = self.search.instance.n_operations, self.horizon
         if self._annealing is None:
             return 0
-        return annealed_length(self.search.instance.n_operations, step, self.horizon)
+        if not (self._way.anneal or is_worthwhile(size, horizon and horizon * (self._way.workers or 1))):
+            return 0
+        return annealed_length(size, step, horizon)
 
     def _turn_over(self, whole: bool) -> None:
         """Put what the trajectory found into the population, if it is whole, and start the next one."""

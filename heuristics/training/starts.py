@@ -64,7 +64,7 @@ def population(config: TrainingConfig, instance: Instance, seed: int) -> list[Me
     limit = max(1, int(np.random.default_rng(seed).uniform(*_AGES) * config.start_steps))
     way = Configuration(
         neighbourhood=config.neighbourhood.split(",")[0], stop=steps(limit), seed=int(seed), polisher=None,
-        population=_MEMBERS, horizon=config.start_steps, known_bounds=False,
+        population=_MEMBERS, horizon=config.start_steps, anneal=False, known_bounds=False,
     )  # fmt: skip
     way, sequence = population_defaults(way, instance), np.random.SeedSequence(seed)
     search = Search(instance, way.neighbourhood, way.selector, tabu_memory(instance, way.tenure), sequence)
