@@ -277,6 +277,8 @@ class Island:
             self.horizon = max(1, self.search.step + int(_SLOWER * steps))
             if self._annealed_length(self.search.step):
                 self.horizon = self.search.step + int(_ANNEALING * steps)
+                if self._trajectories == 0:  # who repeats the run must end the first one where it ends now
+                    self.horizon = max(self.horizon, _FIRST * self.search.step)
 
     @property
     def _end(self) -> int:

@@ -18,6 +18,7 @@ from heuristics.monitor import Monitor
 from heuristics.population import Island, population_defaults, population_patience, population_tenure, share_members
 from l2s_plugin.errors import L2SError, PluginError
 from l2s_plugin.selectors import CompiledSelector
+from tests.heuristics.watched import Watched
 
 
 class Nothing:
@@ -53,21 +54,6 @@ def test_a_selector_whose_parameters_fail_is_named():
     broken = CompiledSelector("broken", score=None, parameters=parameters)
     with pytest.raises(PluginError, match=r"selector 'broken' has no parameters: KeyError: 'weights'"):
         solve(l2s.load("ft06"), stop=l2s.stop.steps(1), selector=broken)
-
-
-class Watched(Search):
-    """A search that notes who chooses in every trajectory, from which schedule it starts and what it is drawn to."""
-
-    def __init__(self, *arguments) -> None:
-        self.trajectories: list[tuple[str, list[int], list[int] | None]] = []
-        self.begun: list[int] = []
-        super().__init__(*arguments)
-
-    def start(self, linear_order, drawn_to=None) -> None:
-        target = None if drawn_to is None else list(drawn_to)
-        self.trajectories.append((self.selector.name, list(linear_order), target))
-        self.begun.append(self.step)
-        super().start(linear_order, drawn_to)
 
 
 def polished(polisher, steps=4000):
