@@ -4,6 +4,7 @@
     python benchmarks/search.py gaps --time 10 --seeds 3    mean gap to the best known makespan after 10 s on one core
     python benchmarks/search.py curve ta42 40x20/2#1 --time 600 --workers 2         the incumbent over time
     python benchmarks/search.py steps                       tabu search at equal numbers of steps
+    python benchmarks/search.py annealing --seeds 6         annealed against tabu search, at equal numbers of steps
     python benchmarks/search.py plugin                      compiled selectors of others against the built-in rule
     python benchmarks/search.py start                       time to the first result, cold and with cached kernels
     python benchmarks/search.py scale                       a million operations
@@ -43,6 +44,7 @@ from l2s_plugin.kernels.compile import kernel
 from l2s_plugin.selectors import CompiledSelector, score_kernel
 
 TAILLARD = ["15x15", "20x15", "20x20", "30x15", "30x20", "50x15", "50x20", "100x20"]
+ANNEALED = ["20x20", "20x15/2", "30x20", "30x20/2", "40x20/2", "50x20/2", "40x40", "50x50", "100x20/2", "100x100"]
 GROUPS = [f"ta-{size}" for size in TAILLARD] + ["swv-20x10", "swv-20x15", "swv-50x10"]
 
 
@@ -128,8 +130,7 @@ def curve(options: argparse.Namespace) -> list[dict[str, Any]]:
     run(l2s.load("ft06"), Configuration(**arguments, time_limit=0.1))  # compile before the clocks run
     rows = []
     for name in options.names:
-        size, _, number = name.partition("#")
-        instance = Size(*map(int, re.split("[x/]", size))).instance(int(number)) if number else l2s.load(name)
+        instance = shop(name)
         for seed in range(1, options.seeds + 1):
             way = Configuration(**arguments, time_limit=options.time, seed=seed, known_bounds=False)
             result = run(instance, way)
@@ -157,6 +158,40 @@ def steps(options: argparse.Namespace) -> list[dict[str, Any]]:
             ]
             row[f"{limit} steps, gap %"] = f"{100 * (np.mean(found) - 1):.2f}"
         rows.append(row)
+    return rows
+
+
+def shop(name: str) -> l2s.Instance:
+    """A random shop by its size and number, as in "40x20/2#1", or a benchmark instance by its name."""
+    size, _, number = name.partition("#")
+    return Size(*map(int, re.split("[x/]", size))).instance(int(number)) if number else l2s.load(name)
+
+
+def one_shop(task: tuple[str, int, bool]) -> int:
+    """The makespan that a population reaches after so many steps for each operation."""
+    name, steps, anneal = task
+    instance = shop(name)
+    stop = l2s.stop.steps(steps * instance.n_operations)
+    return solve(instance, stop=stop, anneal=anneal, seed=1).makespan
+
+
+def annealing(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The difference of the makespan in %, with the standard error over shops; below 0, annealing is better."""
+    rows = []
+    with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
+        for size in options.names or ANNEALED:
+            row: dict[str, Any] = {"shops": size}
+            for steps in (130, 400, 2000, 6000):
+                row[f"{steps} steps"] = ""
+                if steps * shop(f"{size}#1").n_operations > 6_000_000:
+                    continue
+                tasks = [(f"{size}#{50 + k}", steps, anneal) for k in range(options.seeds) for anneal in (False, True)]
+                found = np.array(list(pool.map(one_shop, tasks)), float).reshape(-1, 2)
+                change = 100 * (found[:, 1] / found[:, 0] - 1)
+                error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else np.nan
+                row[f"{steps} steps"] = f"{change.mean():+.2f} ± {error:.2f}"
+            rows.append(row)
+            print(row, file=sys.stderr)
     return rows
 
 
@@ -258,9 +293,12 @@ def extreme(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = {function.__name__: function for function in (speed, gaps, curve, steps, plugin, start, scale, extreme)}
+    commands = {
+        function.__name__: function
+        for function in (speed, gaps, curve, steps, annealing, plugin, start, scale, extreme)
+    }
     parser.add_argument("command", choices=commands)
-    parser.add_argument("names", nargs="*", help="curve: the instances")
+    parser.add_argument("names", nargs="*", help="curve: the instances; annealing: sizes")
     parser.add_argument("--method", default="memetic", help="curve: the method")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
     parser.add_argument("--seeds", type=int, default=3)
@@ -268,7 +306,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="gaps: steps for a run, instead of seconds")
     parser.add_argument("--groups", nargs="*", help=f"gaps: groups of instances, default {' '.join(GROUPS)}")
     parser.add_argument("--every", type=int, default=1, help="gaps: take every k-th instance of a group")
-    parser.add_argument("--processes", type=int, default=1, help="gaps: runs side by side")
+    parser.add_argument("--processes", type=int, default=1, help="gaps, annealing: runs side by side")
     parser.add_argument("--workers", type=int, default=1, help="gaps: threads of a run")
     parser.add_argument("--arguments", default="{}", help="gaps: JSON object of further arguments of heuristics.solve")
     parser.add_argument("--rounds", type=int, default=9, help="plugin: turns of each selector")

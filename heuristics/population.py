@@ -364,6 +364,16 @@ class Island:
         if len(self.members) > self._size:
             self._population.reduce(self._size, self._distance())
 
+    def learn(self, member: Member) -> None:
+        """Take in a schedule of somebody else, which may be the best."""
+        self.take_in([member])
+        self.best = min(self.best, member)
+
+    def go_on_from(self, member: Member) -> None:
+        """Begin there at once, unless the trajectory is annealed: too hot to stay near, it would leave it again."""
+        if not self._cooling:
+            self.search.start(member.order)
+
     def go_on_with(self, other: Island) -> None:
         """Take over the population of another island, and what it is planned for."""
         self._population, self.generation = other._population.copy(), other.generation

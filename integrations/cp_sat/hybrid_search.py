@@ -152,9 +152,8 @@ def _meet(islands: list[Island], incumbent: Incumbent, step: int) -> None:
     elif known.length < best.makespan:
         member = Member.of(known)
         for island in islands:
-            island.take_in([member])
-            island.best = min(island.best, member, key=lambda m: m.makespan)
-        islands[0].search.start(member.order)  # one of them goes on from there at once
+            island.learn(member)
+        islands[0].go_on_from(member)
 
 
 class Assistant:

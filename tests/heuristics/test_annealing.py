@@ -16,6 +16,7 @@ from heuristics.annealing import COLD, HOT, WARM, Annealing, annealed_length, is
 from heuristics.configuration import Configuration
 from heuristics.loop.memory import Memory
 from heuristics.loop.search import Search
+from heuristics.members import Member
 from heuristics.monitor import Monitor
 from heuristics.population import Island, population_defaults
 from l2s_plugin.errors import L2SError
@@ -136,6 +137,20 @@ def test_no_trajectory_is_annealed_where_it_should_not(options):
     search, _ = followed(LA16, stop=ENOUGH, polisher=None, known_bounds=False, patience=2000, **options)
     assert {name for name, *_ in search.trajectories} == {"estimate"}
     assert len(search.trajectories) > 5
+
+
+def test_what_others_find_is_learnt_but_does_not_end_an_annealed_trajectory():
+    search, island = followed(LA16, stop=l2s.stop.steps(20_000), anneal=True, polisher=None, known_bounds=False)
+    better = Member(island.best.makespan - 1, dispatch(LA16).linear_order.astype(np.uint32))
+    trajectories = len(search.trajectories)
+    island.learn(better)
+    island.go_on_from(better)
+    assert island.best is better
+    assert better in island.members
+    assert len(search.trajectories) == trajectories
+    search, island = followed(LA16, stop=l2s.stop.steps(2000), anneal=False, polisher=None, known_bounds=False)
+    island.go_on_from(better)
+    assert search.trajectories[-1][1] == better.order.tolist()
 
 
 def test_short_runs_of_large_shops_are_better_for_it():
