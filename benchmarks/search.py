@@ -183,7 +183,7 @@ def annealing(options: argparse.Namespace) -> list[dict[str, Any]]:
             row: dict[str, Any] = {"shops": size}
             for steps in (130, 400, 2000, 6000):
                 row[f"{steps} steps"] = ""
-                if steps * shop(f"{size}#1").n_operations > 6_000_000:
+                if steps * shop(f"{size}#1").n_operations > 2_500_000:
                     continue
                 tasks = [(f"{size}#{50 + k}", steps, anneal) for k in range(options.seeds) for anneal in (False, True)]
                 found = np.array(list(pool.map(one_shop, tasks)), float).reshape(-1, 2)
