@@ -140,7 +140,8 @@ def test_no_trajectory_is_annealed_where_it_should_not(options):
 
 
 def test_what_others_find_is_learnt_but_does_not_end_an_annealed_trajectory():
-    search, island = followed(LA16, stop=l2s.stop.steps(20_000), anneal=True, polisher=None, known_bounds=False)
+    options = {"stop": l2s.stop.steps(15_000), "polisher": None, "known_bounds": False}
+    search, island = followed(LA16, anneal=True, horizon=20_000, **options)
     better = Member(island.best.makespan - 1, dispatch(LA16).linear_order.astype(np.uint32))
     trajectories = len(search.trajectories)
     island.learn(better)
@@ -148,7 +149,7 @@ def test_what_others_find_is_learnt_but_does_not_end_an_annealed_trajectory():
     assert island.best is better
     assert better in island.members
     assert len(search.trajectories) == trajectories
-    search, island = followed(LA16, stop=l2s.stop.steps(2000), anneal=False, polisher=None, known_bounds=False)
+    search, island = followed(LA16, anneal=False, **options)
     island.go_on_from(better)
     assert search.trajectories[-1][1] == better.order.tolist()
 
@@ -163,10 +164,8 @@ def test_short_runs_of_large_shops_are_better_for_it():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_annealed_run_can_be_repeated_in_both_gears(workers):
     options = {"stop": l2s.stop.steps(14_000), "anneal": True, "workers": workers, "known_bounds": False}
-    runs = [solve(l2s.load("la01"), gear=gear, **options) for gear in ("compiled", "compiled", "python")]
-    histories = [[entry[1:] for entry in run.history] for run in runs]
-    assert histories[0] == histories[1] == histories[2]
-    assert len({run.schedule.order.tobytes() for run in runs}) == 1
+    runs = [solve(l2s.load("la04"), gear=gear, **options) for gear in ("compiled", "compiled", "python")]
+    assert len({(run.steps, run.makespan, run.schedule.order.tobytes()) for run in runs}) == 1
     assert {run.selector for run in runs} == {"estimate"}
 
 
