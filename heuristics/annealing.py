@@ -26,8 +26,8 @@ _SHORTEST, _LONGEST, _TRAJECTORIES = 500, 1500, 5  # steps for an operation in a
 class Annealing:
     """Draws the moves of a search at the temperature of the step."""
 
-    def __init__(self, search: Search) -> None:
-        drawing = search.prepare(boltzmann())
+    def __init__(self, search: Search, gear: str | None = None) -> None:
+        drawing = search.prepare(boltzmann(), gear)
         rules = drawing.rules._replace(tenure_low=_TENURE[0], tenure_high=_TENURE[1])
         self.selection = replace(drawing, rules=rules, parameters=drawing.parameters.copy())
         self._per_duration = per_duration(search.instance)

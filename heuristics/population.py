@@ -205,7 +205,7 @@ class Island:
         self._fruitless = 0
         self._begun = search.step
         self._race = Race(way.patience or 0)
-        self._annealing = None if way.anneal is False else Annealing(search)
+        self._annealing = None if way.anneal is False else Annealing(search, way.gear)
         self._cooling = 0  # how long the trajectory is, if it is annealed
         self._clock = 0.0
 

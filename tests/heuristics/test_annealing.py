@@ -60,6 +60,11 @@ def test_the_temperature_depends_on_the_step_alone():
         assert 1 / (annealing.selection.parameters[0] * LA16.duration.mean()) == pytest.approx(expected[step])
 
 
+@pytest.mark.parametrize("gear", ["compiled", "python"])
+def test_annealing_goes_in_the_gear_that_is_asked_for(gear):
+    assert Annealing(Search(LA16, "n5", "random", Memory()), gear).selection.gear == gear
+
+
 def test_annealing_leaves_the_selector_of_others_as_it_is():
     search = Search(LA16, "n5", "boltzmann", Memory())
     before = search.selection.parameters.copy()
