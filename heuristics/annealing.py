@@ -16,7 +16,7 @@ from l2s_plugin.selectors.rules import boltzmann
 HOT, WARM, COLD = 0.5, 0.25, 0.14  # temperatures in mean durations: from nowhere, between members, and at the end
 _TENURE = (4, 6)
 _LEVELS = 50  # steps of the temperature, which is constant between them
-_FEWEST = 100  # steps for an operation; where there is no time for these, tabu search is as good
+_FEWEST = 100  # steps for an operation; annealing with fewer was not tried
 _LARGE = 1000  # operations; ...
 _MOST = 40_000  # ... with more steps than that for each of them, a population of tabu searches is better
 _GROWTH = 5  # a shop of twice as many operations can do with 2^5 times as many for each

@@ -194,7 +194,7 @@ def test_dates_are_heeded():
     shop = l2s.generate.uniform(15, 10, seed=3).with_dates(due=[700] * 15)
     result = solve(shop, objective="lateness", stop=l2s.stop.steps(40_000), anneal=True)
     result.schedule.verify()
-    assert result.value == max(result.schedule.end.max() - 700, -(10**9))
+    assert result.value == result.schedule.end.max() - 700
 
 
 def test_cooperation_does_not_anneal_for_its_rounds_are_short():
